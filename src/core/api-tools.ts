@@ -1,5 +1,9 @@
 /** For tools: their contract, and files and addresses as tools reach them. */
+export type { FetchResult } from './security/fetch/contract.ts';
 export type { GuardedFetch } from './security/fetch/fetch.ts';
+export { urlOrigin } from './security/access/url-origin.ts';
+export { createReader } from './tools/reading/reader.ts';
+export type { ReadApart } from './tools/reading/reader.ts';
 export { escapeControlChars } from './security/text/control-characters.ts';
 export { callerOf, openAllowed } from './tools/files/access.ts';
 export type { FileAccess } from './tools/files/access.ts';

@@ -2,7 +2,6 @@ import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createReader } from '../../src/core/tools/reading/reader.ts';
-import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { builtinTools } from '../../src/core/tools/builtin.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
@@ -37,7 +36,6 @@ async function taints(): Promise<Taints> {
     redact: (text) => text,
     maxOutput: 16_000,
   });
-  const fetch = createGuardedFetch({ allowHosts: [], denyHosts: ['*'], clock: systemClock });
   const tools = builtinTools({
     guard: files.guard,
     changes: files.changes,
@@ -54,8 +52,6 @@ async function taints(): Promise<Taints> {
       environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
     },
     read: createReader({ clock: systemClock }),
-    fetch,
-    search: { fetch, searchProvider: 'auto', searchApiKey: null, searchUrl: null },
   });
   for (const tool of tools) registry.register(tool);
   return {

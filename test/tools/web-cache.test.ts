@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { webFetchTool } from '../../src/core/tools/web/web-fetch.ts';
+import { webFetchTool } from '../../src/extensions/web/web-fetch.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { caller, readHere, webWorld } from './web-world.ts';
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
-import { webFetchTool } from '../../src/core/tools/web/web-fetch.ts';
+import { webFetchTool } from '../../src/extensions/web/web-fetch.ts';
 import { createReader } from '../../src/core/tools/reading/reader.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { pause } from '../support/http.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
-import { webFetchTool } from '../../src/core/tools/web/web-fetch.ts';
-import { webSearchTool } from '../../src/core/tools/web/web-search.ts';
+import { webFetchTool } from '../../src/extensions/web/web-fetch.ts';
+import { webSearchTool } from '../../src/extensions/web/web-search.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext } from '../support/tool-context.ts';
 import { caller, readHere, webWorld } from './web-world.ts';

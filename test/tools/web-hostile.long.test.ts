@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createReader } from '../../src/core/tools/reading/reader.ts';
-import { pageText } from '../../src/core/tools/web/web-fetch.ts';
+import { pageText } from '../../src/extensions/web/web-fetch.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { CORPUS } from './web-corpus.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createReader } from '../../src/core/tools/reading/reader.ts';
-import { pageText, type FetchedPage } from '../../src/core/tools/web/web-fetch.ts';
+import { pageText, type FetchedPage } from '../../src/extensions/web/web-fetch.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { times, WORST } from './web-corpus.ts';
 

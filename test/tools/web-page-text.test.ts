@@ -1,5 +1,5 @@
 import { expect, describe, test } from 'vitest';
-import { contentKind, readPage, type PageText } from '../../src/core/tools/web/page.ts';
+import { contentKind, readPage, type PageText } from '../../src/extensions/web/page.ts';
 
 /** What is made of an answer, with the parser or without. */
 async function read(body: string | Uint8Array, type = 'text/html; charset=utf-8', simple = false): Promise<PageText> {

@@ -3,7 +3,7 @@ import { createGuardedFetch, type GuardedFetch } from '../../src/core/security/f
 import type { ReadApart } from '../../src/core/tools/reading/reader.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { Tool, ToolResult } from '../../src/core/tools/tool.ts';
-import { readPage, type PageTask } from '../../src/core/tools/web/page.ts';
+import { readPage, type PageTask } from '../../src/extensions/web/page.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { startServer } from '../support/http.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';

@@ -86,10 +86,6 @@ export function createTools(
   const exec = { ...commands, ...places, sandbox: enclosing, environment, allowHosts, background };
   const { web } = tools;
   const fetch = createGuardedFetch({ ...web, clock });
-  // The search server that the owner configured may be in a private network. Only the search tool may reach it there.
-  const searchHosts = web.searchUrl === null ? [] : [hostAndPort(web.searchUrl)];
-  const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searchHosts], clock });
-  const search = { ...web, fetch: searchFetch };
   const files = {
     guard,
     changes,
@@ -97,7 +93,7 @@ export function createTools(
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
-  const builtin = builtinTools({ ...files, maxOutput, clock, exec, read: app.once(createReader), fetch, search });
+  const builtin = builtinTools({ ...files, maxOutput, clock, exec, read: app.once(createReader) });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
   return { tools: registry, guard, sandbox, files, fetch };
@@ -117,9 +113,4 @@ function versionedFiles({ memory, keptFiles }: App): FileAccess['versioned'] {
     for (const file of all) if (file.path === path || (await realFile(file.path)) === path) return file;
     return undefined;
   };
-}
-
-function hostAndPort(address: string): string {
-  const { hostname, port, protocol } = new URL(address);
-  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
 }

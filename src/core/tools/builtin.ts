@@ -1,5 +1,4 @@
 import { PAGE_MARGIN } from './registry/result.ts';
-import type { GuardedFetch } from '../security/fetch/fetch.ts';
 import type { PathGuard } from '../security/paths/open-inside.ts';
 import type { Clock } from '../util/clock.ts';
 import type { BackgroundProcesses } from './exec/background.ts';
@@ -15,8 +14,6 @@ import { processTool } from './exec/process-tool.ts';
 import { readFileTool } from './files/read-file.ts';
 import type { ReadApart } from './reading/reader.ts';
 import type { Tool } from './tool.ts';
-import { webFetchTool } from './web/web-fetch.ts';
-import { webSearchTool, type WebSearchOptions } from './web/web-search.ts';
 import type { FileAccess } from './files/access.ts';
 import { writeFileTool } from './files/write-file.ts';
 
@@ -34,18 +31,15 @@ export interface BuiltinOptions {
   readonly exec: Omit<ExecOptions, 'clock'> & {
     /** @default no command can run in the background */ readonly background?: BackgroundProcesses;
   };
-  /** Reads documents and pages. */
+  /** Reads documents. */
   readonly read: ReadApart;
-  /** Fetches URLs that a model or untrusted content chose. */
-  readonly fetch: GuardedFetch;
-  readonly search: WebSearchOptions;
   /** Stores an image for the model; returns its absolute path. @default images are not shown to the model */
   readonly keepImage?: (bytes: Uint8Array) => Promise<string>;
 }
 
 /** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, versioned, maxOutput, clock, exec, read, fetch, search, keepImage } = options;
+  const { guard, changes, origins, versioned, maxOutput, clock, exec, read, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
   const readDocument = documentReader(read);
   const written = { guard, changes, origins, versioned };
@@ -60,7 +54,5 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
     grepTool(finding),
     createExecTool({ ...exec, clock, origins }),
     ...(exec.background === undefined ? [] : [processTool({ ...files, processes: exec.background, clock })]),
-    webFetchTool({ fetch, clock, read, maxChars: maxOutput - PAGE_MARGIN }),
-    webSearchTool(search),
   ];
 }

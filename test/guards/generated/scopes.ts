@@ -122,7 +122,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/tools/message.ts': ['tools/message', 'e2e/heartbeat'],
   'core/tools/registry/decide.ts': ['tools/registry', 'tools/skill-limits', 'tools/ask-about', 'e2e/skills'],
   'core/tools/outside-turn.ts': ['tools/registry'],
-  'core/tools/web/article.ts': ['tools/web-page-text'],
+  'extensions/web/article.ts': ['tools/web-page-text'],
 };
 
 /** Those of which only what refuses, asks or names trust is one. */
@@ -235,9 +235,9 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   ],
   'core/tools/skill.ts': ['tools/skill'],
   'core/tools/tape.ts': ['tools/tape', 'agent/session-commands'],
-  'core/tools/web/web-fetch.ts': ['tools/web-fetch', 'tools/web-guards', 'tools/web-cache', 'tools/web-selection'],
-  'core/tools/web/web-search.ts': ['tools/web-search', 'tools/web-guards'],
-  'core/tools/web/page.ts': ['tools/web-page-text', 'tools/web-fetch'],
+  'extensions/web/web-fetch.ts': ['tools/web-fetch', 'tools/web-guards', 'tools/web-cache', 'tools/web-selection'],
+  'extensions/web/web-search.ts': ['tools/web-search', 'tools/web-guards'],
+  'extensions/web/page.ts': ['tools/web-page-text', 'tools/web-fetch'],
   'core/agent/turn/earlier-fetches.ts': ['tools/web-selection'],
   'backup/archive-entry.ts': ['cli/backup'],
   'core/gateway/control.ts': ['gateway/control-guards'],
@@ -287,7 +287,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'extensions/memory/write-tool.ts': 'side@decide',
   'core/tools/registry/registry.ts': 'if@decide',
   'core/tools/outside-turn.ts': 'side@runToolOnce',
-  'core/tools/web/web-search.ts': 'branch@automatic',
+  'extensions/web/web-search.ts': 'branch@automatic',
 };
 
 /** What is looked at for guards. */

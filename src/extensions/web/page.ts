@@ -1,5 +1,5 @@
 import { decodeHTML } from 'entities';
-import { withoutInvisible } from '../../security/text/invisible.ts';
+import { pdfText, withoutInvisible } from '../../core/api-child.ts';
 
 /** How the body of an HTTP response is to be turned into text. */
 export interface PageTask {
@@ -38,7 +38,6 @@ export async function readPage(
   hasTime: () => boolean,
 ): Promise<PageText> {
   if (kind === 'pdf') {
-    const { pdfText } = await import('../reading/pdf-text.ts');
     return tidied({ ...PLAIN, ...(await pdfText(bytes, { hasTime, mostChars: MOST_CHARS })) });
   }
   if (kind === 'text') return visible({ ...PLAIN, text: decodeBytes(bytes, charset) });

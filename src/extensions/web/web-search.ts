@@ -1,9 +1,15 @@
 import * as z from 'zod';
-import type { FetchResult } from '../../security/fetch/contract.ts';
-import type { GuardedFetch } from '../../security/fetch/fetch.ts';
-import { oneLine, plural } from '../../util/text.ts';
-import { errorResult } from '../registry/result.ts';
-import { defineTool, type Executed, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
+import { oneLine, plural } from '../../core/api.ts';
+import {
+  defineTool,
+  errorResult,
+  type Executed,
+  type FetchResult,
+  type GuardedFetch,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../core/api-tools.ts';
 import { SEARCH_PROVIDERS, type SearchProviderName, type WebHit } from './search-providers.ts';
 
 /** `tools.web` of the configuration, as far as searching is concerned. */

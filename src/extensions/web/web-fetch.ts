@@ -1,14 +1,19 @@
 import * as z from 'zod';
-import type { FetchResult } from '../../security/fetch/contract.ts';
-import type { GuardedFetch } from '../../security/fetch/fetch.ts';
-import { urlOrigin } from '../../security/access/url-origin.ts';
-import type { Clock } from '../../util/clock.ts';
-import { AppError, errorCode } from '../../util/errors.ts';
-import { cut } from '../../util/text.ts';
-import { errorResult } from '../registry/result.ts';
-import { defineTool, type Planned, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
-import type { ReadApart } from '../reading/reader.ts';
-import { fetchAction, withScheme } from '../../security/access/fetch-action.ts';
+import { AppError, cut, errorCode, type Clock } from '../../core/api.ts';
+import {
+  defineTool,
+  errorResult,
+  fetchAction,
+  urlOrigin,
+  withScheme,
+  type FetchResult,
+  type GuardedFetch,
+  type Planned,
+  type ReadApart,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../core/api-tools.ts';
 import { contentKind, type PageTask, type PageText } from './page.ts';
 
 /** What the tool `web_fetch` needs. */

@@ -1,4 +1,4 @@
-import { answerWith } from '../reading/child.ts';
+import { answerWith } from '../../core/api-child.ts';
 import { readPage, type PageTask } from './page.ts';
 
 /** The program of the child process that reads a page. */
