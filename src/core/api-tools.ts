@@ -1,5 +1,9 @@
 /** For tools: their contract, and files and addresses as tools reach them. */
+export type { FetchResult } from './security/fetch/contract.ts';
 export type { GuardedFetch } from './security/fetch/fetch.ts';
+export { urlOrigin, type GivenText } from './security/access/url-origin.ts';
+export { createReader } from './tools/reading/reader.ts';
+export type { ReadApart } from './tools/reading/reader.ts';
 export { escapeControlChars } from './security/text/control-characters.ts';
 export { callerOf, openAllowed } from './tools/files/access.ts';
 export type { FileAccess } from './tools/files/access.ts';
@@ -19,7 +23,7 @@ export type {
   ToolContext,
   ToolResult,
 } from './tools/tool.ts';
-export { fetchAction, siteOf, withScheme } from './tools/web/fetch-action.ts';
+export { fetchAction, siteOf, withScheme } from './security/access/fetch-action.ts';
 export { PAGE_MARGIN } from './tools/registry/result.ts';
 export type { RecordedJob } from './storage/change-log.ts';
 export type { CallIds, CallPerson } from './tools/tool.ts';

@@ -17,6 +17,7 @@ import telegram from './telegram/index.ts';
 import terminal from './terminal/index.ts';
 import traces from './traces/index.ts';
 import voice from './voice/index.ts';
+import web from './web/index.ts';
 import webhooks from './webhooks/index.ts';
 
 /** Every part of the program that could be absent, in the order in which they are opened. */
@@ -26,6 +27,7 @@ export const EXTENSIONS: readonly Extension[] = [
   memory,
   heartbeat,
   cron,
+  web,
   browser,
   webhooks,
   terminal,

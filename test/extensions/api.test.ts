@@ -12,6 +12,7 @@ const PROMISED = ['api.ts', 'api-files.ts', 'api-rows.ts', 'api-tables.ts', 'api
 const NAMES: Readonly<Record<string, string>> = {
   'api-channels.ts':
     'AccessSettings actOf albumsOf ALWAYS_PERMITTED APPROVAL_BUTTONS Backfill backoffMs ChannelContext ChannelError channelOptions ChannelSettings configuredOwners ContextMessage createGuardedFetch decideAccess Dialect emojisOf escapeHtml groupOptions http https IdOrder InboundResult isAbort isPicture isSaid LayoutRow Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap NotPermitted ON_MESSAGE ONLY_TO OpenItems opinionOf OutgoingPart Pace PairedRole parseLine Permit permittedRequests PieceDialect plainText Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft reactionOptions ReactionTarget ReadUpTo receive Received renderPieces renderRows ReplyReference Resend RESEND_MARK Sender SenderAccess SendError Span spanText startsWithName StateReactions Stranger systemClock textIn textOfPress timeOfId toHtml tokenText toParts toPieces toRows toSpans unknownShape UNREAD withAddress withCommandPrefix withoutAnswered writtenBy',
+  'api-child.ts': 'answerWith pdfText withoutInvisible',
   'api-cli.ts':
     'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
   'api-commands.ts':
@@ -38,7 +39,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
-    'ApprovalRequest callerOf CallIds CallPerson ChatCommand DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed fetchAction FileAccess firstJoined GuardedFetch hasChannel imageType KeepWhole localRole openAllowed PAGE_MARGIN Plan Planned readWhole RecordedJob showsInGroup siteOf Tool ToolContext ToolResult webhookSender withScheme writeThrough',
+    'ApprovalRequest callerOf CallIds CallPerson ChatCommand createReader DeclaredAction defineTool Denied EffectTarget errorResult escapeControlChars Executed fetchAction FetchResult FileAccess firstJoined GivenText GuardedFetch hasChannel imageType KeepWhole localRole openAllowed PAGE_MARGIN Plan Planned ReadApart readWhole RecordedJob showsInGroup siteOf Tool ToolContext ToolResult urlOrigin webhookSender withScheme writeThrough',
   'api-turns.ts':
     'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':

@@ -64,6 +64,12 @@ const LEFT: Readonly<Record<string, string>> = {
   'core/tools/registry/tool-table.ts: spawn': 'the same',
   'core/config/init.ts: exec':
     'what a new configuration shows as an example; its keys are the core’s, as the sandbox is',
+  'core/agent/commands/start.ts: web_fetch': 'as of cron',
+  'core/agent/commands/start.ts: web_search': 'as of cron',
+  'core/config/schema/tools.ts: web_fetch': 'what guests may call where nobody set it',
+  'core/config/schema/tools.ts: web_search': 'the same',
+  'core/tools/registry/tool-table.ts: web_fetch': 'names that models call by habit are one table',
+  'core/tools/registry/tool-table.ts: web_search': 'the same',
   'core/config/init.ts: anthropic': 'the services whose keys a new configuration shows as examples',
   'core/config/init.ts: openai': 'the same',
   'core/config/schema/agents.ts: telegram': 'an example in the documentation of a key',
@@ -131,7 +137,6 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
 /** Features that could be absent and still lie elsewhere, each with the issue that moves it. */
 const WAITING: Readonly<Record<string, readonly [path: string, issue: string]>> = {
   files: ['core/tools/files', '23a'],
-  fetch: ['core/tools/web', '23b'],
   documents: ['core/tools/documents', '23b'],
   MCP: ['core/tools/mcp', '23b'],
   operations: ['app/requests', '24a'],

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { createDocumentReader } from '../../src/core/tools/documents/document-reader.ts';
-import { createPageReader } from '../../src/core/tools/web/page-reader.ts';
+import { documentReader } from '../../src/core/tools/documents/document-reader.ts';
+import { createReader } from '../../src/core/tools/reading/reader.ts';
+import { pageText } from '../../src/extensions/web/web-fetch.ts';
 import { readFileTool } from '../../src/core/tools/files/read-file.ts';
 import { PathGuard } from '../../src/core/security/paths/open-inside.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
@@ -21,8 +22,7 @@ export interface HostTask {
   readonly role: 'owner' | 'guest';
 }
 
-const readDocument = createDocumentReader({ clock: systemClock });
-const readPage = createPageReader({ clock: systemClock, readDocument });
+const readApart = createReader({ clock: systemClock });
 const guard = new PathGuard({
   paths: PATHS,
   workspace,
@@ -36,7 +36,7 @@ const registry = new ToolRegistry({
   redact: (text) => text,
   maxOutput: 16_000,
 });
-registry.register(readFileTool({ guard, pageChars: 15_600, readDocument }));
+registry.register(readFileTool({ guard, pageChars: 15_600, readDocument: documentReader(readApart) }));
 
 async function read({ path, fetched, role }: HostTask): Promise<string> {
   const { signal } = new AbortController();
@@ -46,8 +46,8 @@ async function read({ path, fetched, role }: HostTask): Promise<string> {
   }
   try {
     const bytes = await readFile(path);
-    const page = { bytes, kind: fetched, charset: 'utf-8', url: 'https://site.example/' } as const;
-    return (await readPage(page, { role, signal })).text;
+    const task = { kind: fetched, charset: 'utf-8', url: 'https://site.example/' } as const;
+    return (await pageText({ bytes, task }, readApart, { role, signal })).text;
   } catch (error) {
     return errorMessage(error);
   }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { PathGuard, type Inside, type PathGuardOptions } from '../../src/core/security/paths/open-inside.ts';
 import { ChangeLog } from '../../src/core/storage/change-log.ts';
 import { MediaStore } from '../../src/core/storage/media.ts';
-import { createDocumentReader } from '../../src/core/tools/documents/document-reader.ts';
+import { documentReader } from '../../src/core/tools/documents/document-reader.ts';
 import { applyPatchTool, editFileTool } from '../../src/core/tools/files/edit.ts';
 import { createFindFiles, type FindFiles } from '../../src/core/tools/files/search/find.ts';
 import { globFiles } from '../../src/core/tools/files/search/glob-files.ts';
@@ -13,6 +13,7 @@ import { grepFiles } from '../../src/core/tools/files/search/grep-files.ts';
 import { grepTool } from '../../src/core/tools/files/search/grep.ts';
 import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
 import { readFileTool } from '../../src/core/tools/files/read-file.ts';
+import { createReader } from '../../src/core/tools/reading/reader.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ApprovalRequest, ToolResult } from '../../src/core/tools/tool.ts';
 import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
@@ -65,7 +66,7 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
     maxOutput: 16_000,
   });
   const pageChars = options.pageChars ?? 15_600;
-  const readDocument = createDocumentReader({ clock: systemClock });
+  const readDocument = documentReader(createReader({ clock: systemClock }));
   const media = new MediaStore(join(home, 'media'));
   registry.register(readFileTool({ guard, pageChars, readDocument, keepImage: (bytes) => media.keep(bytes) }));
   const { searchMs } = options;

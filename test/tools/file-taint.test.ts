@@ -2,7 +2,7 @@ import { copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createExecTool } from '../../src/extensions/exec/exec.ts';
-import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
+import { createReader } from '../../src/core/tools/reading/reader.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { builtinTools } from '../../src/core/tools/builtin.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
@@ -37,15 +37,13 @@ async function taints(): Promise<Taints> {
     redact: (text) => text,
     maxOutput: 16_000,
   });
-  const fetch = createGuardedFetch({ allowHosts: [], denyHosts: ['*'], clock: systemClock });
   const tools = builtinTools({
     guard: files.guard,
     changes: files.changes,
     origins,
     maxOutput: 16_000,
     clock: systemClock,
-    fetch,
-    search: { fetch, searchProvider: 'auto', searchApiKey: null, searchUrl: null },
+    read: createReader({ clock: systemClock }),
   });
   const exec = createExecTool({
     mode: 'full',

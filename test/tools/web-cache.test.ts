@@ -1,90 +1,58 @@
 import { describe, expect, test } from 'vitest';
-import { PageCache, type FoundPage } from '../../src/core/tools/web/page-cache.ts';
-import { webFetchTool } from '../../src/core/tools/web/web-fetch.ts';
+import { webFetchTool } from '../../src/extensions/web/web-fetch.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { caller, webWorld } from './web-world.ts';
+import { caller, readHere, webWorld } from './web-world.ts';
 
 const MINUTE = 60_000;
 
-function found(url: string, text = 'text'): FoundPage {
+/** Pages of plain text by their path, on a server that counts, read by the tool. */
+async function reader(textOf: (path: string) => string) {
+  const clock = new VirtualClock();
+  const web = await webWorld((request, response) => {
+    const to = request.url?.startsWith('/old') === true ? request.url.replace('old', 'new') : undefined;
+    response.writeHead(to === undefined ? 200 : 301, { 'content-type': 'text/plain', ...(to && { location: to }) });
+    response.end(textOf(request.url ?? ''));
+  });
+  const call = caller(webFetchTool({ fetch: web.fetch, clock, maxChars: 1_000, read: readHere }));
   return {
-    url,
-    text,
-    title: null,
-    published: null,
-    hidden: 0,
-    simple: false,
-    cut: false,
-    status: 200,
-    mediaType: 'text/html',
+    clock,
+    web,
+    read: (path: string) => call({ url: web.url + path }),
+    /** Whether the server was asked for it. */
+    asks: async (path: string) => {
+      const before = web.asked.length;
+      await call({ url: web.url + path });
+      return web.asked.length > before;
+    },
+    [Symbol.asyncDispose]: () => web[Symbol.asyncDispose](),
   };
 }
 
 describe('pages that were read', () => {
-  test('are known by the address that was asked for and by the one where they were found', () => {
-    const cache = new PageCache(new VirtualClock());
-    cache.put('https://a.example/old', found('https://a.example/new'));
-    expect(cache.get('https://a.example/old')?.url).toBe('https://a.example/new');
-    expect(cache.get('https://a.example/new')?.url).toBe('https://a.example/new');
-    expect(cache.get('https://a.example/')).toBeUndefined();
-  });
-
-  test('are kept for 15 minutes', async () => {
-    const clock = new VirtualClock();
-    const cache = new PageCache(clock);
-    cache.put('https://a.example/', found('https://a.example/'));
-    await clock.advance(15 * MINUTE - 1);
-    expect(cache.get('https://a.example/')).toBeDefined();
-    await clock.advance(1);
-    expect(cache.get('https://a.example/')).toBeUndefined();
-  });
-
-  test('are at most 50; the one that was not read for longest leaves', () => {
-    const cache = new PageCache(new VirtualClock());
-    const url = (n: number): string => `https://a.example/${n}`;
-    for (let n = 0; n < 50; n += 1) cache.put(url(n), found(url(n)));
-    cache.get(url(0));
-    cache.put(url(50), found(url(50)));
-    expect(cache.get(url(0))).toBeDefined();
-    expect(cache.get(url(1))).toBeUndefined();
-    expect(cache.get(url(2))).toBeDefined();
-  });
-
-  test('are at most 20 MB', () => {
-    const cache = new PageCache(new VirtualClock());
-    for (let n = 0; n < 5; n += 1)
-      cache.put(`https://a.example/${n}`, found(`https://a.example/${n}`, 'x'.repeat(3_000_000)));
-    const kept = [0, 1, 2, 3, 4].filter((n) => cache.get(`https://a.example/${n}`) !== undefined);
-    expect(kept).toEqual([2, 3, 4]);
-    // The same page twice counts once.
-    for (let n = 0; n < 9; n += 1)
-      cache.put('https://a.example/4', found('https://a.example/4', 'x'.repeat(3_000_000)));
-    expect([2, 3, 4].filter((n) => cache.get(`https://a.example/${n}`) !== undefined)).toEqual([2, 3, 4]);
-  });
-
-  test('spare their server the second request, until they are old', async () => {
-    const clock = new VirtualClock();
-    await using web = await webWorld({
-      '/old': { status: 301, headers: { location: '/new' } },
-      '/new': { headers: { 'content-type': 'text/plain' }, body: 'words' },
-    });
-    const call = caller(
-      webFetchTool({
-        fetch: web.fetch,
-        clock,
-        maxChars: 1_000,
-        readPage: async ({ bytes }) => ({ ...found('', Buffer.from(bytes).toString()) }),
-      }),
-    );
+  test('are known for 15 minutes, by the address that was asked for and by the one where they were found', async () => {
+    await using world = await reader(() => 'words');
     for (const path of ['/old', '/old#part', '/new', '/new']) {
-      expect(await call({ url: web.url + path })).toMatchObject({
-        output: 'words',
-        metadata: { url: `${web.url}/new` },
-      });
+      expect(await world.read(path)).toMatchObject({ output: 'words', metadata: { url: `${world.web.url}/new` } });
     }
-    expect(web.asked.map(({ path }) => path)).toEqual(['/old', '/new']);
-    await clock.advance(15 * MINUTE);
-    await call({ url: `${web.url}/old` });
-    expect(web.asked).toHaveLength(4);
+    expect(world.web.asked.map(({ path }) => path)).toEqual(['/old', '/new']);
+    await world.clock.advance(15 * MINUTE - 1);
+    expect(await world.asks('/old')).toBe(false);
+    await world.clock.advance(1);
+    expect(await world.asks('/old')).toBe(true);
+  });
+
+  test('are at most 50; the one that was not read for longest leaves', async () => {
+    await using world = await reader((path) => path);
+    for (let n = 0; n < 50; n += 1) await world.read(`/${n}`);
+    await world.read('/0');
+    await world.read('/50');
+    expect([await world.asks('/0'), await world.asks('/2'), await world.asks('/1')]).toEqual([false, false, true]);
+  });
+
+  test('are at most 20 MB, of which the same page counts once', async () => {
+    await using world = await reader(() => 'x'.repeat(3_000_000));
+    for (const path of ['/0', '/old1', '/2', '/new1', '/3']) await world.read(path);
+    expect([await world.asks('/2'), await world.asks('/3'), await world.asks('/old1')]).toEqual([false, false, false]);
+    expect(await world.asks('/0')).toBe(true);
   });
 });

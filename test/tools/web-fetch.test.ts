@@ -5,13 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
-import { webFetchTool } from '../../src/core/tools/web/web-fetch.ts';
-import { createPageReader, type ReadPage } from '../../src/core/tools/web/page-reader.ts';
-import { readPage } from '../../src/core/tools/web/read-page.ts';
+import { webFetchTool } from '../../src/extensions/web/web-fetch.ts';
+import { createReader } from '../../src/core/tools/reading/reader.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { pause } from '../support/http.ts';
 import { tempFolder } from '../support/temp.ts';
-import { caller, pdfOf, webWorld, type Call, type WebWorld } from './web-world.ts';
+import { caller, pdfOf, readHere, webWorld, type Call, type WebWorld } from './web-world.ts';
 import type { TestCall } from '../support/tool-context.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -22,11 +21,8 @@ const ARTICLE = `<!doctype html><html><head><title>On bees &amp; flowers</title>
   <article><h1>On bees</h1>${PARAGRAPH.repeat(4)}<p>More in <a href="../dance?full#top">the dance</a>.</p>
   <ul><li>One</li><li>Two</li></ul></article><footer>All rights reserved</footer></body></html>`;
 
-/** Reads pages without a child process, which is tested by itself. */
-const here: ReadPage = ({ bytes, ...page }) => readPage(bytes, { ...page, simple: false, budgetMs: 10_000 });
-
 function fetcher({ fetch }: WebWorld, maxChars = 15_600): Call {
-  return caller(webFetchTool({ fetch, clock: systemClock, maxChars, readPage: here }));
+  return caller(webFetchTool({ fetch, clock: systemClock, maxChars, read: readHere }));
 }
 
 describe('web_fetch', () => {
@@ -204,7 +200,7 @@ describe('web_fetch keeps to its limits', () => {
         return known === undefined ? web.fetch.checkUrl(url) : { decision: 'allow' as const, url, opened: false };
       },
     };
-    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
+    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, read: readHere }));
     const asked: string[] = [];
     const tainted: Partial<TestCall> = {
       taint: { untrusted: true, private: true },
@@ -233,7 +229,7 @@ describe('web_fetch keeps to its limits', () => {
         throw Object.assign(new Error('nobody knows it'), { code: 'ENOTFOUND' });
       },
     });
-    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
+    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, read: readHere }));
     const tainted = (approved: boolean): Partial<TestCall> => ({
       taint: { untrusted: true, private: true },
       approve: async () => {
@@ -255,7 +251,7 @@ describe('web_fetch keeps to its limits', () => {
       ...web.fetch,
       checkUrl: async (url: string) => ({ decision: 'allow' as const, url, opened: false }),
     };
-    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
+    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, read: readHere }));
     const urls = Array.from('abcd').map((letter) => `http://${letter}.example.com/`);
     const context: Partial<TestCall> = {
       taint: { untrusted: true, private: true },
@@ -277,7 +273,7 @@ describe('web_fetch keeps to its limits', () => {
         return { decision: 'deny' as const, reason: 'Not today.' };
       },
     };
-    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, readPage: here }));
+    const call = caller(webFetchTool({ fetch, clock: systemClock, maxChars: 1_000, read: readHere }));
     for (const url of ['example.com/a', 'localhost:8080', '//example.com']) await call({ url });
     expect(tried).toEqual(['https://example.com/a', 'https://localhost:8080', 'https://example.com']);
   });
@@ -304,8 +300,8 @@ describe('as every tool', () => {
 
   test('it answers with a sentence when a page takes too long to read', async () => {
     await using web = await webWorld({ '/': '<p>text' });
-    const readPage = createPageReader({ clock: systemClock, timeoutMs: 1 });
-    const call = caller(webFetchTool({ fetch: web.fetch, clock: systemClock, maxChars: 1_000, readPage }));
+    const read = createReader({ clock: systemClock }, { timeoutMs: 1 });
+    const call = caller(webFetchTool({ fetch: web.fetch, clock: systemClock, maxChars: 1_000, read }));
     const result = await call({ url: web.url });
     expect(result).toMatchObject({ isError: true, untrusted: true, metadata: { url: `${web.url}/`, status: 200 } });
     expect(result.output).toBe(
@@ -313,15 +309,16 @@ describe('as every tool', () => {
     );
   });
 
-  test('it reads in a child process of its own where nothing else is said', async () => {
+  test('it reads in a child process', async () => {
     await using web = await webWorld({ '/': ARTICLE });
-    const call = caller(webFetchTool({ fetch: web.fetch, clock: systemClock, maxChars: 10_000 }));
+    const read = createReader({ clock: systemClock });
+    const call = caller(webFetchTool({ fetch: web.fetch, clock: systemClock, maxChars: 10_000, read }));
     expect((await call({ url: web.url })).output).toContain('Bees dance, as everybody knows');
   });
 
   test('it only reads', async () => {
     await using web = await webWorld({});
-    const tool = webFetchTool({ fetch: web.fetch, clock: systemClock, maxChars: 1_000, readPage: here });
+    const tool = webFetchTool({ fetch: web.fetch, clock: systemClock, maxChars: 1_000, read: readHere });
     expect(tool.effect).toBe('none');
   });
 

@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { createPageReader } from '../../src/core/tools/web/page-reader.ts';
+import { createReader } from '../../src/core/tools/reading/reader.ts';
+import { pageText, type FetchedPage } from '../../src/extensions/web/web-fetch.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { times, WORST } from './web-corpus.ts';
 
 const NEVER = { role: 'owner', signal: new AbortController().signal } as const;
 const URL_OF_PAGE = 'https://site.example/';
 
-function html(text: string): { bytes: Uint8Array; kind: 'html'; charset: string; url: string } {
-  return { bytes: Buffer.from(text), kind: 'html', charset: 'utf-8', url: URL_OF_PAGE };
+function html(text: string): FetchedPage {
+  return { bytes: Buffer.from(text), task: { kind: 'html', charset: 'utf-8', url: URL_OF_PAGE } };
 }
 
 describe('a hostile page', () => {
-  const readPage = createPageReader({ clock: systemClock });
+  const read = createReader({ clock: systemClock });
+  const readPage = (page: FetchedPage, options: Parameters<typeof pageText>[2]) => pageText(page, read, options);
 
   test.each(WORST)('$name: still gives its text', async ({ page, expected }) => {
     const { text } = await readPage(html(page()), NEVER);
@@ -20,9 +22,9 @@ describe('a hostile page', () => {
   });
 
   test('that is not read in time is an error, and its child process is gone', async () => {
-    const impatient = createPageReader({ clock: systemClock, timeoutMs: 1 });
+    const impatient = createReader({ clock: systemClock }, { timeoutMs: 1 });
     const page = html(times(2_000, '<p>text, and more, and more</p>'));
-    await expect(impatient(page, NEVER)).rejects.toThrow('The page could not be read in 0.001 s');
+    await expect(pageText(page, impatient, NEVER)).rejects.toThrow('The page could not be read in 0.001 s');
     // Its place is free again.
     const answers = await Promise.all([1, 2, 3].map(() => readPage(html('<p>fine'), NEVER)));
     expect(answers.map(({ text }) => text)).toEqual(['fine', 'fine', 'fine']);
@@ -41,7 +43,7 @@ describe('a hostile page', () => {
     const paragraph = `<p>${'Lorem ipsum, dolor sit amet, consectetur. '.repeat(11)}</p>`;
     const page = html(`<article>${times(4_000, paragraph)}</article>`);
     // Processor time of this thread, milliseconds; the child process takes many hundreds.
-    const costOf = async (bytes: ReturnType<typeof html>): Promise<number> => {
+    const costOf = async (bytes: FetchedPage): Promise<number> => {
       const before = process.threadCpuUsage();
       await readPage(bytes, NEVER);
       const { user, system } = process.threadCpuUsage(before);

@@ -1,14 +1,13 @@
 import { expect, describe, test } from 'vitest';
-import { contentKind } from '../../src/core/tools/web/content-kind.ts';
-import type { PageText } from '../../src/core/tools/web/page-task.ts';
-import { readPage } from '../../src/core/tools/web/read-page.ts';
+import { contentKind, readPage, type PageText } from '../../src/extensions/web/page.ts';
 
 /** What is made of an answer, with the parser or without. */
 async function read(body: string | Uint8Array, type = 'text/html; charset=utf-8', simple = false): Promise<PageText> {
   const bytes = Buffer.from(body);
   const { kind, charset } = contentKind(type, bytes);
   if (kind === 'binary') throw new Error('this is not text');
-  return await readPage(bytes, { kind, charset, url: 'https://site.example/texts/one?q=1', simple, budgetMs: 10_000 });
+  const url = 'https://site.example/texts/one?q=1';
+  return await readPage(bytes, { kind, charset, url, simple }, () => true);
 }
 
 describe('the characters of an answer', () => {
@@ -45,15 +44,9 @@ describe('the characters of an answer', () => {
   });
 });
 
-/** Both readers, the one with a parser and the one without, hold to the same. */
-describe.each([
-  ['with a parser', false],
-  ['without', true],
-])('a page, read %s', (_how, simple) => {
-  const page = (html: string): Promise<PageText> => read(html, 'text/html; charset=utf-8', simple);
-
+describe('a page', () => {
   test('has its headings, paragraphs, items and texts of images', async () => {
-    const { text, title } = await page(
+    const { text, title } = await read(
       '<title>A &amp; B</title><h1>One</h1><p>First<br>line<h2> Two </h2><ul><li>a<li>b</ul><img alt="a bee" src="/bee.png"><img src="x.png">',
     );
     expect(title).toBe('A & B');
@@ -62,7 +55,7 @@ describe.each([
   });
 
   test('has whole addresses, and none that run or hold something', async () => {
-    const { text } = await page(
+    const { text } = await read(
       `<p><a href="two">rel</a> <a href="//other.example/x">host</a> <a href="#here">here</a>
        <a href="javascript:alert(1)">script</a> <a href=" JaVaScRiPt&#58;alert(1)">shout</a> <a href="java&#10;script:x()">split</a>
        <a href="data:text/html,hi">data</a> <a href="vbscript:x">vb</a> <a href="file:///etc/passwd">file</a>
@@ -78,7 +71,7 @@ describe.each([
   });
 
   test('keeps the address of a link whose text has more than one line', async () => {
-    const { text } = await page(
+    const { text } = await read(
       '<p>See <a href="two">the\nsecond<br>text</a> and <a href="/3"><h3>the third</h3><p>of all</p></a></p>',
     );
     expect(text).toContain('See [the second text](https://site.example/texts/two)');
@@ -87,7 +80,7 @@ describe.each([
 
   test('starts relative addresses from its base, if that is of the web, and from the first', async () => {
     const link = '<p><a href="x">link</a>';
-    expect((await page(`<base href="/other/"><base href="https://late.example/">${link}`)).text).toBe(
+    expect((await read(`<base href="/other/"><base href="https://late.example/">${link}`)).text).toBe(
       '[link](https://site.example/other/x)',
     );
     for (const base of [
@@ -97,12 +90,12 @@ describe.each([
       'http://',
       `https://e.example/${'a'.repeat(3_000)}/`,
     ]) {
-      expect((await page(`<base href="${base}">${link}`)).text, base).toBe('[link](https://site.example/texts/x)');
+      expect((await read(`<base href="${base}">${link}`)).text, base).toBe('[link](https://site.example/texts/x)');
     }
   });
 
   test('has no programs, styles, drawings, controls and comments', async () => {
-    const { text } = await page(
+    const { text } = await read(
       `<p>seen</p><script>steal()</script><style>p{}</style><!-- note --><svg><text>drawn</text></svg><template>kept</template>
        <iframe src="/x">framed</iframe><noscript>noscript</noscript><button>press</button><textarea>typed</textarea>
        <select><option>chosen</option></select><object>embedded</object><script>`,
@@ -120,7 +113,7 @@ describe.each([
     '<p style="font-size:0">secret</p>',
     '<p style="font-size: 0px; color: #fff">secret</p>',
   ])('leaves out what people do not see, and counts it: %s', async (hiding) => {
-    const { text, hidden } = await page(`<p>Before.</p>${hiding}<p>After.</p>`);
+    const { text, hidden } = await read(`<p>Before.</p>${hiding}<p>After.</p>`);
     expect(text).toBe('Before.\n\nAfter.');
     expect(hidden).toBe(1);
   });
@@ -131,7 +124,7 @@ describe.each([
     '<p aria-hidden="false">shown</p>',
     '<p style="background: url(display-none.png)">shown</p>',
   ])('shows what people see: %s', async (shown) => {
-    expect(await page(shown)).toMatchObject({ text: 'shown', hidden: 0 });
+    expect(await read(shown)).toMatchObject({ text: 'shown', hidden: 0 });
   });
 
   test('has no invisible characters where it is plain text, which says how many it had', async () => {
@@ -139,14 +132,12 @@ describe.each([
   });
 
   test('has no invisible characters and no empty lines in a row', async () => {
-    const { text } = await page(
+    const { text } = await read(
       `<p>ig\u200bnore\u2060 all\u{E0041}\u{E0042} \u202Ethat</p>${'<div> <br> </div>'.repeat(50)}<p>end &#8203;here</p>`,
     );
     expect(text).toBe('ignore all that\n\nend here');
   });
-});
 
-describe('a page', () => {
   test('has its parts for people only once it is an article', async () => {
     const { text } =
       await read(`<article>${'<p>Long, quiet, readable text about bees and their dances. </p>'.repeat(20)}</article>
@@ -154,18 +145,18 @@ describe('a page', () => {
     expect(text).not.toContain('Buy now');
   });
 
-  test.each([
-    ['too many elements', '<p><a href="/x">y</a>'.repeat(30_000)],
-    ['too deep', `${'<div>'.repeat(400)}y${'</div>'.repeat(400)}`],
-  ])('of which there are %s is read without a parser', async (_what, html) => {
-    const { simple, text } = await read(html);
-    expect(simple).toBe(true);
-    expect(text).toContain('y');
-  });
-
   test('ends where 2 MB end', async () => {
     const { cut, text } = await read(`<p>${'word '.repeat(500_000)}`);
     expect(cut).toBe(true);
     expect(text.length).toBeLessThanOrEqual(2_000_000);
+  });
+
+  test('that no parser can read is its text without tags, comments, programs and drawings', async () => {
+    const html = `<title>A &amp; B</title><script>steal("</p>")</script><p>First<br>line of <b>b</b>ees &lt;3</p>
+      <!-- note --><svg><text>drawn</text></svg><a title="x > y" href="/x">link</a><style>p{}`;
+    const { text, ...facts } = await read(html, 'text/html', true);
+    expect(facts).toMatchObject({ simple: true, title: 'A & B' });
+    expect(text.split(/\s*\n\s*/u)).toEqual(['First', 'line of bees <3', 'link']);
+    expect((await read(`${'<div>'.repeat(20_000)}y`)).text).toBe('y');
   });
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
-import { webSearchTool, type SearchSettings } from '../../src/core/tools/web/web-search.ts';
+import { webSearchTool, type SearchSettings } from '../../src/extensions/web/web-search.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { load } from '../config/temporary-home.ts';
 import { pause, readBody } from '../support/http.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { earlierFetches } from '../../src/core/agent/turn/earlier-fetches.ts';
-import { isOneOfMany } from '../../src/core/tools/web/fetch-action.ts';
+import { isOneOfMany } from '../../src/core/security/access/fetch-action.ts';
 import type { EarlierFetch } from '../../src/core/tools/tool.ts';
 import { sessionsWorld } from '../agent/sessions-world.ts';
 import { assistant, result, turnStart } from '../session/tapes.ts';

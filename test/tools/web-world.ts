@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGuardedFetch, type GuardedFetch } from '../../src/core/security/fetch/fetch.ts';
+import type { ReadApart } from '../../src/core/tools/reading/reader.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { Tool, ToolResult } from '../../src/core/tools/tool.ts';
+import { readPage, type PageTask } from '../../src/extensions/web/page.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { startServer } from '../support/http.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
@@ -46,6 +48,13 @@ export async function webWorld(
   const fetch = createGuardedFetch({ allowHosts: [host], denyHosts: [], clock: systemClock });
   return { url: server.url, host, fetch, asked, [Symbol.asyncDispose]: () => server.close() };
 }
+
+/** Reads pages without a child process, which is tested by itself. */
+export const readHere: ReadApart = async ({ task, source, facts }) => {
+  const bytes = 'bytes' in source ? source.bytes : new Uint8Array();
+  const { text, ...rest } = await readPage(bytes, task as PageTask, () => true);
+  return { ...facts.parse(rest), text };
+};
 
 export type Call = (args: unknown, context?: Partial<TestCall>) => Promise<ToolResult>;
 

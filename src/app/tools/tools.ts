@@ -2,6 +2,7 @@ import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
 import { PathGuard } from '../../core/security/paths/open-inside.ts';
 import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
 import { builtinTools } from '../../core/tools/builtin.ts';
+import { createReader } from '../../core/tools/reading/reader.ts';
 import { batchTool } from '../../core/tools/batch.ts';
 import { withFolders } from '../../core/tools/files/taint.ts';
 import { ToolRegistry, type KeepWhole } from '../../core/tools/registry/registry.ts';
@@ -76,10 +77,6 @@ export function createTools(
         });
   const { web } = tools;
   const fetch = createGuardedFetch({ ...web, clock });
-  // The search server that the owner configured may be in a private network. Only the search tool may reach it there.
-  const searchHosts = web.searchUrl === null ? [] : [hostAndPort(web.searchUrl)];
-  const searchFetch = createGuardedFetch({ ...web, allowHosts: [...web.allowHosts, ...searchHosts], clock });
-  const search = { ...web, fetch: searchFetch };
   const files = {
     guard,
     changes,
@@ -87,7 +84,7 @@ export function createTools(
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
-  const builtin = builtinTools({ ...files, maxOutput, clock, sandbox, fetch, search });
+  const builtin = builtinTools({ ...files, maxOutput, clock, read: app.once(createReader) });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
   return { tools: registry, guard, sandbox, files, fetch };
@@ -107,9 +104,4 @@ function versionedFiles({ memory, keptFiles }: App): FileAccess['versioned'] {
     for (const file of all) if (file.path === path || (await realFile(file.path)) === path) return file;
     return undefined;
   };
-}
-
-function hostAndPort(address: string): string {
-  const { hostname, port, protocol } = new URL(address);
-  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
 }

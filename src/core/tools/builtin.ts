@@ -1,9 +1,7 @@
 import { PAGE_MARGIN } from './registry/result.ts';
-import type { GuardedFetch } from '../security/fetch/fetch.ts';
-import type { Sandbox } from '../security/enclosure/sandbox.ts';
 import type { PathGuard } from '../security/paths/open-inside.ts';
 import type { Clock } from '../util/clock.ts';
-import { createDocumentReader } from './documents/document-reader.ts';
+import { documentReader } from './documents/document-reader.ts';
 import type { FileOrigins } from './files/taint.ts';
 import { applyPatchTool, editFileTool } from './files/edit.ts';
 import { createFindFiles } from './files/search/find.ts';
@@ -11,10 +9,8 @@ import { globTool } from './files/search/glob.ts';
 import { grepTool } from './files/search/grep.ts';
 import { listDirTool } from './files/list-dir.ts';
 import { readFileTool } from './files/read-file.ts';
+import type { ReadApart } from './reading/reader.ts';
 import type { Tool } from './tool.ts';
-import { webFetchTool } from './web/web-fetch.ts';
-import { createPageReader } from './web/page-reader.ts';
-import { webSearchTool, type WebSearchOptions } from './web/web-search.ts';
 import type { FileAccess } from './files/access.ts';
 import { writeFileTool } from './files/write-file.ts';
 
@@ -29,21 +25,17 @@ export interface BuiltinOptions {
   /** Longest output in characters. */
   readonly maxOutput: number;
   readonly clock: Clock;
-  /** What documents and pages are read in. @default nothing but limits and permissions of the child */
-  readonly sandbox?: Pick<Sandbox, 'probe'> | null;
-  /** Fetches URLs that a model or untrusted content chose. */
-  readonly fetch: GuardedFetch;
-  readonly search: WebSearchOptions;
+  /** Reads documents. */
+  readonly read: ReadApart;
   /** Stores an image for the model; returns its absolute path. @default images are not shown to the model */
   readonly keepImage?: (bytes: Uint8Array) => Promise<string>;
 }
 
 /** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, versioned, maxOutput, clock, sandbox, fetch, search, keepImage } = options;
+  const { guard, changes, origins, versioned, maxOutput, clock, read, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
-  const readDocument = createDocumentReader({ clock, sandbox: sandbox ?? undefined });
-  const readPage = createPageReader({ clock, readDocument });
+  const readDocument = documentReader(read);
   const written = { guard, changes, origins, versioned };
   const finding = { ...files, find: createFindFiles({ clock }) };
   return [
@@ -54,7 +46,5 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
     listDirTool(guard, origins),
     globTool(finding),
     grepTool(finding),
-    webFetchTool({ fetch, clock, readPage, maxChars: maxOutput - PAGE_MARGIN }),
-    webSearchTool(search),
   ];
 }

@@ -63,7 +63,6 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/security/commands/plain.ts': ['security/prefix', 'security/exact-commands'],
   'core/security/fetch/fetch.ts': FETCH,
   'core/security/fetch/addresses.ts': FETCH,
-  'core/security/fetch/body.ts': FETCH,
   'core/security/fetch/connect.ts': FETCH,
   'core/security/fetch/exchange.ts': FETCH,
   'core/security/fetch/guarded.ts': FETCH,
@@ -123,7 +122,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/tools/message.ts': ['tools/message', 'e2e/heartbeat'],
   'core/tools/registry/decide.ts': ['tools/registry', 'tools/skill-limits', 'tools/ask-about', 'e2e/skills'],
   'core/tools/outside-turn.ts': ['tools/registry'],
-  'core/tools/web/links.ts': ['tools/web-page-text'],
+  'extensions/web/article.ts': ['tools/web-page-text'],
 };
 
 /** Those of which only what refuses, asks or names trust is one. */
@@ -200,7 +199,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'core/storage/lock.ts': ['storage/lock', 'cli/store'],
   'core/storage/open-database.ts': ['journal/schema', 'storage/open-database', 'journal/people'],
   'core/tools/registry/arguments.ts': ['tools/arguments'],
-  'core/tools/documents/document-reader.ts': ['tools/documents/document-process'],
+  'core/tools/reading/reader.ts': ['tools/documents/document-process'],
   'extensions/exec/run.ts': ['tools/exec'],
   'extensions/exec/exec.ts': ['tools/exec', 'tools/exec-ask-about', 'e2e/roles', 'tools/file-taint'],
   'core/tools/files/edit.ts': ['tools/files/apply-patch', 'tools/edit-file'],
@@ -230,9 +229,9 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   ],
   'core/tools/skill.ts': ['tools/skill'],
   'core/tools/tape.ts': ['tools/tape', 'agent/session-commands'],
-  'core/tools/web/web-fetch.ts': ['tools/web-fetch', 'tools/web-guards', 'tools/web-cache', 'tools/web-selection'],
-  'core/tools/web/web-search.ts': ['tools/web-search', 'tools/web-guards'],
-  'core/tools/web/read-page.ts': ['tools/web-page-text', 'tools/web-fetch'],
+  'extensions/web/web-fetch.ts': ['tools/web-fetch', 'tools/web-guards', 'tools/web-cache', 'tools/web-selection'],
+  'extensions/web/web-search.ts': ['tools/web-search', 'tools/web-guards'],
+  'extensions/web/page.ts': ['tools/web-page-text', 'tools/web-fetch'],
   'core/agent/turn/earlier-fetches.ts': ['tools/web-selection'],
   'backup/archive-entry.ts': ['cli/backup'],
   'core/gateway/control.ts': ['gateway/control-guards'],
@@ -282,7 +281,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'extensions/memory/write-tool.ts': 'side@decide',
   'core/tools/registry/registry.ts': 'if@decide',
   'core/tools/outside-turn.ts': 'side@runToolOnce',
-  'core/tools/web/web-search.ts': 'branch@automatic',
+  'extensions/web/web-search.ts': 'branch@automatic',
 };
 
 /** What is looked at for guards. */

@@ -25,4 +25,4 @@ const done = Object.entries(TRIALS).flatMap(([name, trial]) => {
     return [];
   }
 });
-process.stdout.write(JSON.stringify({ tried: Object.keys(TRIALS).length, done }));
+process.stdout.write(`${JSON.stringify({ facts: { tried: Object.keys(TRIALS).length, done } })}\n`);

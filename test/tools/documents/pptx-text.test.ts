@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pptxText } from '../../../src/core/tools/documents/pptx-text.ts';
+import { officeText } from '../../../src/core/tools/documents/office-text.ts';
 import { presentation, shape } from './office.ts';
 
 const BOUNDS = { mostChars: 100_000, hasTime: () => true };
@@ -15,7 +15,8 @@ describe('a PowerPoint presentation', () => {
       },
       { shapes: shape('ctrTitle', 'End'), attributes: 'show="0"' },
     ]);
-    expect(pptxText(bytes, BOUNDS)).toEqual({
+    expect(officeText(bytes, BOUNDS)).toEqual({
+      format: 'pptx',
       title: null,
       cut: false,
       text: '[slide 1 of 2]\nfirst\n- deep\n  - er still\n# The & plan\nNotes:\nsay hello\nslowly\n\n[slide 2 of 2, hidden]\n# End',
@@ -26,20 +27,20 @@ describe('a PowerPoint presentation', () => {
     const tc = (text: string): string => `<a:tc><a:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></a:txBody></a:tc>`;
     const table = `<p:graphicFrame><a:tbl><a:tr>${tc('a|b')}${tc('c')}</a:tr><a:tr>${tc('1')}${tc('')}</a:tr></a:tbl></p:graphicFrame>`;
     const both = `<mc:AlternateContent><mc:Choice>${shape('body', 'x')}</mc:Choice><mc:Fallback>${shape('body', 'x')}</mc:Fallback></mc:AlternateContent>`;
-    const { text } = pptxText(presentation([{ shapes: table + both }]), BOUNDS);
+    const { text } = officeText(presentation([{ shapes: table + both }]), BOUNDS);
     expect(text).toBe(`[slide 1 of 1]\n${String.raw`| a\|b | c |`}\n| 1 |  |\nx`);
   });
 
   test('is cut where it is too long, or when the time is over', () => {
     const bytes = presentation(Array.from({ length: 5 }, () => ({ shapes: shape('body', 'word '.repeat(20)) })));
-    const short = pptxText(bytes, { ...BOUNDS, mostChars: 150 });
+    const short = officeText(bytes, { ...BOUNDS, mostChars: 150 });
     expect([short.cut, short.text.length]).toEqual([true, 150]);
-    expect(pptxText(bytes, { ...BOUNDS, hasTime: () => false })).toMatchObject({ cut: true });
+    expect(officeText(bytes, { ...BOUNDS, hasTime: () => false })).toMatchObject({ cut: true });
   });
 
   test('that is broken is a sentence', () => {
     const bytes = presentation([{ shapes: shape('body', 'x') }]);
-    expect(() => pptxText(bytes.subarray(0, -40), BOUNDS)).toThrow(
+    expect(() => officeText(bytes.subarray(0, -40), BOUNDS)).toThrow(
       /^This PowerPoint presentation could not be read: its archive is broken or was cut off/u,
     );
   });

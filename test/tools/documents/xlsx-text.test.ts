@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { xlsxText } from '../../../src/core/tools/documents/xlsx-text.ts';
+import { officeText } from '../../../src/core/tools/documents/office-text.ts';
 import { workbook } from './office.ts';
 
 const BOUNDS = { mostChars: 100_000, hasTime: () => true };
 
 /** The text of the only sheet of a workbook. */
 function sheet(rows: string, more?: Readonly<Record<string, string>>, properties?: string): string {
-  const { text } = xlsxText(workbook([{ attributes: 'name="S"', rows }], more, properties), BOUNDS);
+  const { text } = officeText(workbook([{ attributes: 'name="S"', rows }], more, properties), BOUNDS);
   return text.replace('## Sheet 1 of 1: S\n', '');
 }
 
@@ -23,7 +23,8 @@ describe('an Excel workbook', () => {
       ],
       { 'docProps/core.xml': '<cp:coreProperties><dc:title>Budget</dc:title></cp:coreProperties>' },
     );
-    expect(xlsxText(book, BOUNDS)).toEqual({
+    expect(officeText(book, BOUNDS)).toEqual({
+      format: 'xlsx',
       title: 'Budget',
       cut: false,
       text: [
@@ -100,18 +101,18 @@ describe('an Excel workbook', () => {
       { attributes: 'name="S"', rows: `<row>${cell('A1', 'x'.repeat(500))}</row>` },
       { attributes: 'name="T"', rows },
     ]);
-    const short = xlsxText(book, { ...BOUNDS, mostChars: 100 });
+    const short = officeText(book, { ...BOUNDS, mostChars: 100 });
     expect([short.cut, short.text.length]).toEqual([true, 100]);
-    expect(xlsxText(book, { ...BOUNDS, hasTime: () => false })).toMatchObject({ cut: true });
+    expect(officeText(book, { ...BOUNDS, hasTime: () => false })).toMatchObject({ cut: true });
   });
 
   test('that is broken, or refers to what is not there, is a sentence or an empty sheet', () => {
     const whole = workbook([{ attributes: 'name="S"', rows: '' }]);
-    expect(() => xlsxText(whole.subarray(0, -40), BOUNDS)).toThrow(
+    expect(() => officeText(whole.subarray(0, -40), BOUNDS)).toThrow(
       /^This Excel workbook could not be read: its archive/u,
     );
     const lost = workbook([{ attributes: 'name="S"', rows: '' }], { 'xl/worksheets/sheet1.xml': '' });
-    expect(xlsxText(lost, BOUNDS).text).toContain('(this sheet has no text)');
+    expect(officeText(lost, BOUNDS).text).toContain('(this sheet has no text)');
     expect(sheet(`<row r="x">${cell('A1', 7, 't="s" s="99"')}${cell('B1', 7, 's="99"')}</row>`)).toContain('7');
   });
 });

@@ -35,14 +35,6 @@ const exec = z
 
 const web = z
   .object({
-    searchProvider: z
-      .enum(['auto', 'brave', 'tavily', 'serper', 'exa', 'searxng', 'duckduckgo'])
-      .default('auto')
-      .describe(
-        'The web search that is used; `auto`: the first one with a key in the environment, otherwise DuckDuckGo.',
-      ),
-    searchApiKey: optionalText('Its API key.'),
-    searchUrl: optionalUrl('Address of your own SearXNG server; its host may be private.'),
     allowHosts: texts(
       'Hosts that may be fetched without a question, even in a conversation with private text; private hosts can be listed too. Form: `example.com` or `*.example.com`, optionally with `:port`.',
     ),

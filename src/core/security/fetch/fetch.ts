@@ -1,6 +1,6 @@
 import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
-import type { Dial } from './connect.ts';
+import type { Dial, Ports } from './connect.ts';
 import type { FetchOptions, FetchResult } from './contract.ts';
 import { readHostList } from './host-list.ts';
 import type { Resolve } from './target.ts';
@@ -52,16 +52,16 @@ export type StreamingFetch = (url: string | URL, init?: RequestInit) => Promise<
  * loaded at its first use. Throws `config-invalid` for an invalid host list.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
-  const load = loader(options);
+  const ports = loader(options);
   return {
     async fetchGuarded(url, fetchOptions = {}) {
-      const { guarded, ports } = await load();
-      return await guarded.fetchText(url, fetchOptions, ports);
+      const { fetchText } = await import('./guarded.ts');
+      return await fetchText(url, fetchOptions, await ports());
     },
     async checkUrl(url) {
-      const { guarded, ports } = await load();
+      const { judgeUrlText } = await import('./guarded.ts');
       try {
-        return { decision: 'allow', ...guarded.judgeUrlText(url, ports) };
+        return { decision: 'allow', ...judgeUrlText(url, await ports()) };
       } catch (error) {
         // A guard that breaks denies.
         const reason = error instanceof AppError ? error.message : 'This URL could not be checked.';
@@ -84,21 +84,21 @@ export function createStreamingFetch(
     readonly maxBytes: number;
   },
 ): StreamingFetch {
-  const load = loader(options);
+  const ports = loader(options);
   return async (url, init = {}) => {
-    const { guarded, ports } = await load();
-    return await guarded.streamText(String(url), init, { ...ports, ...options });
+    const { streamText } = await import('./guarded.ts');
+    return await streamText(String(url), init, { ...(await ports()), ...options });
   };
 }
 
-function loader(options: GuardedFetchOptions) {
-  const allow = readHostList('allowHosts', options.allowHosts);
-  const deny = readHostList('denyHosts', options.denyHosts);
+/** Reads the lists at once, so that a start finds what is wrong with them; what connects is loaded later. */
+function loader({ allowHosts, denyHosts, ...given }: GuardedFetchOptions): () => Promise<Ports> {
+  const lists = { allow: readHostList('allowHosts', allowHosts), deny: readHostList('denyHosts', denyHosts) };
   return async () => {
-    const [{ fetchText, judgeUrlText, streamText }, { systemDial }, { systemNetworks, systemResolve }] =
-      await Promise.all([import('./guarded.ts'), import('./connect.ts'), import('./target.ts')]);
-    const { clock, resolve = systemResolve, dial = systemDial, ownNetworks = systemNetworks } = options;
-    const guarded = { fetchText, judgeUrlText, streamText };
-    return { guarded, ports: { allow, deny, clock, resolve, dial, ownNetworks } };
+    const [{ systemDial: dial }, { systemResolve: resolve, systemNetworks: ownNetworks }] = await Promise.all([
+      import('./connect.ts'),
+      import('./target.ts'),
+    ]);
+    return { dial, resolve, ownNetworks, ...lists, ...given };
   };
 }

@@ -1,4 +1,5 @@
 import { cut } from '../../util/text.ts';
+import { encodingsOf } from '../files/file-text.ts';
 
 /** Which lines of a text are wanted. */
 export interface PageWish {
@@ -30,8 +31,28 @@ export function linePage(text: string, wish: PageWish): LinePage {
   return scanner.end();
 }
 
-/** The same for a text that comes in pieces: holds the page and the beginning of one line, never the text. */
-export class LineScanner {
+const PIECE = 1024 ** 2;
+
+/** A page of a text that would take several times its bytes as one string. `format` null: it is binary. */
+export function largePage(bytes: Uint8Array, wish: PageWish) {
+  for (const encoding of encodingsOf(Buffer.from(bytes.subarray(0, PIECE)), bytes.length)) {
+    try {
+      const decoder = new TextDecoder(encoding, { fatal: encoding === 'utf-8' });
+      const scanner = new LineScanner(wish);
+      for (let at = 0; at < bytes.length; at += PIECE)
+        scanner.push(decoder.decode(bytes.subarray(at, at + PIECE), { stream: true }));
+      scanner.push(decoder.decode());
+      return { ...scanner.end(), encoding, format: 'text', title: null, cut: false };
+    } catch (error) {
+      // The text is not valid UTF-8: try the next encoding.
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+  return { text: '', format: null, title: null, cut: false };
+}
+
+/** A page of a text that comes in pieces: holds the page and the beginning of one line, never the text. */
+class LineScanner {
   readonly #wish: PageWish;
   readonly #longest: number;
   readonly #shown: string[] = [];

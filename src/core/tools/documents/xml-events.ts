@@ -1,26 +1,32 @@
-export type XmlEvent =
-  | { readonly type: 'open'; readonly name: string; readonly attribute: (name: string) => string | undefined }
-  | { readonly type: 'close'; readonly name: string }
-  | { readonly type: 'text'; readonly text: string };
+/** A tag or a text of an XML document. */
+export interface XmlEvent {
+  readonly type: 'open' | 'close' | 'text';
+  /** Of a tag, without its prefix. */
+  readonly name: string;
+  readonly text: string;
+  /** Of an open tag, by its name with the prefix. */
+  readonly attribute: (name: string) => string | undefined;
+}
 
 const PIECE =
-  /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[(?<data>[\s\S]*?)(?:\]\]>|$)|<[?!][^>]*>?|<(?<slash>\/?)(?<name>[^\s<>/"']+)(?<rest>(?:[^<>"']|"[^"]*"|'[^']*')*)>?|(?<text>[^<]+)|</gu;
+  /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[(?<data>[\s\S]*?)(?:\]\]>|$)|<[?!][^>]*>?|<(?<slash>\/?)(?:[^\s<>/"':]+:)?(?<name>[^\s<>/"']+)(?<rest>(?:[^<>"']|"[^"]*"|'[^']*')*)>?|(?<text>[^<]+)|</gu;
 
+const NOTHING = { name: '', text: '', attribute: () => undefined };
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
- * The tags and texts of an XML document as programs write it, in order. Only the five entities of XML and numbered
+ * The tags and texts of an XML document as programs write it, in order; names of elements without their prefix. Only the five entities of XML and numbered
  * characters mean something: none is declared, nothing is fetched. Never fails; what is no XML is passed over.
  */
 export function* xmlEvents(xml: string): Generator<XmlEvent> {
   for (const { groups = {} } of xml.matchAll(PIECE)) {
     const { data, slash, name, rest = '', text } = groups;
-    if (text !== undefined) yield { type: 'text', text: decoded(text) };
-    else if (data !== undefined) yield { type: 'text', text: data };
-    else if (name !== undefined && slash === '/') yield { type: 'close', name };
+    const shown = data ?? (text === undefined ? undefined : decoded(text));
+    if (shown !== undefined) yield { ...NOTHING, type: 'text', text: shown };
+    else if (name !== undefined && slash === '/') yield { ...NOTHING, type: 'close', name };
     else if (name !== undefined) {
-      yield { type: 'open', name, attribute: (wanted) => attributeOf(rest, wanted) };
-      if (rest.endsWith('/')) yield { type: 'close', name };
+      yield { ...NOTHING, type: 'open', name, attribute: (wanted) => attributeOf(rest, wanted) };
+      if (rest.endsWith('/')) yield { ...NOTHING, type: 'close', name };
     }
   }
 }

@@ -4,8 +4,7 @@ import { basename } from 'node:path';
 import * as z from 'zod';
 import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { readingBudgetMs, type DocumentSource, type ReadDocument } from '../documents/document-reader.ts';
-import type { DocumentAnswers } from '../documents/document-task.ts';
+import type { DocumentTask, ReadDocument, ReadDocumentAnswer } from '../documents/document-reader.ts';
 import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
 import { askToRead, planInside } from './access.ts';
 import { asEditorShows, isUnsaved } from './editor-buffer.ts';
@@ -85,8 +84,8 @@ interface Reading extends ReadFileOptions {
   readonly context: ToolContext;
 }
 
-type Kind = 'image' | 'pdf' | 'office' | 'large' | 'text';
-type Documents = Map<string, DocumentAnswers['pdf' | 'office']>;
+type Kind = 'image' | 'document' | 'large' | 'text';
+type Documents = Map<string, ReadDocumentAnswer>;
 type Reader = (reading: Reading, documents: Documents) => Promise<ToolResult>;
 
 /** How the file begins. */
@@ -98,19 +97,13 @@ async function startOf({ handle }: OpenedFile): Promise<Buffer> {
 /** By what is in it, never by its name. An archive may turn out to be no document. */
 function kindOf(start: Buffer, size: number): Kind {
   if (imageType(start) !== undefined) return 'image';
-  if (start.subarray(0, 5).toString('latin1') === '%PDF-') return 'pdf';
-  if (start.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004') return 'office';
+  if (/^(?:%PDF-|PK\u0003\u0004)/u.test(start.toString('latin1', 0, 5))) return 'document';
   return size > LARGE ? 'large' : 'text';
-}
-
-function sourceOf({ handle, stat }: OpenedFile): DocumentSource {
-  return { descriptor: handle.fd, size: stat.size };
 }
 
 const READERS: Readonly<Record<Kind, Reader>> = {
   image: readImage,
-  pdf: (reading, documents) => readText('pdf', reading, documents),
-  office: (reading, documents) => readText('office', reading, documents),
+  document: readText,
   large: readLarge,
   text: async ({ path, file, wish, origins, context }) => {
     const saved = { path: file.path, stat: file.stat, bytes: await file.handle.readFile() };
@@ -145,22 +138,18 @@ async function readImage({ path, file, keepImage, origins }: Reading): Promise<T
   };
 }
 
-async function readText(kind: 'pdf' | 'office', reading: Reading, documents: Documents): Promise<ToolResult> {
+async function readText(reading: Reading, documents: Documents): Promise<ToolResult> {
   const { path, file, wish, origins } = reading;
   const { size, ino, mtimeMs, ctimeMs } = file.stat;
   const key = JSON.stringify([file.path, ino, size, mtimeMs, ctimeMs]);
-  const found = documents.get(key) ?? (await readAnew(kind, reading));
+  const found = documents.get(key) ?? (await readAnew(reading));
   documents.delete(key);
   documents.set(key, found);
   const [oldest] = documents.keys();
   if (documents.size > KEPT_DOCUMENTS && oldest !== undefined) documents.delete(oldest);
   const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash: found.hash });
-  if ('format' in found && found.format === null) return { ...binary(path, size), ...bits };
-  const facts = {
-    document: 'format' in found && typeof found.format === 'string' ? found.format : 'pdf',
-    documentTitle: found.title,
-    size,
-  };
+  if (found.format === null) return { ...binary(path, size), ...bits };
+  const facts = { document: found.format, documentTitle: found.title, size };
   if (found.text.trim() === '') {
     const output = '(there is no text in this document; its pages may be pictures)';
     return { title: `read ${path}`, output, metadata: facts, ...bits };
@@ -171,24 +160,24 @@ async function readText(kind: 'pdf' | 'office', reading: Reading, documents: Doc
   return { ...result, output: result.output + more, ...bits };
 }
 
-function readerOf({ person, signal }: ToolContext): Parameters<ReadDocument>[3] {
-  return { role: person.role, signal };
+function readAnew(reading: Reading): Promise<ReadDocumentAnswer> {
+  reading.context.people.progress(`reading ${basename(reading.file.path)}`);
+  return readApart({ mostChars: MOST_CHARS }, reading);
 }
 
-function readAnew(
-  kind: 'pdf' | 'office',
-  { file, context, readDocument }: Reading,
-): Promise<DocumentAnswers['pdf' | 'office']> {
-  context.people.progress(`reading ${basename(file.path)}`);
-  const task = { mostChars: MOST_CHARS, budgetMs: readingBudgetMs(kind, file.stat.size) };
-  return readDocument(kind, task, sourceOf(file), readerOf(context));
+function readApart(
+  task: DocumentTask,
+  { file: { handle, stat }, context: { person, signal }, readDocument }: Reading,
+): Promise<ReadDocumentAnswer> {
+  return readDocument(task, { descriptor: handle.fd, size: stat.size }, { role: person.role, signal });
 }
 
-async function readLarge({ path, file, wish, context, origins, readDocument }: Reading): Promise<ToolResult> {
+async function readLarge(reading: Reading): Promise<ToolResult> {
+  const { path, file, wish, origins } = reading;
   const { size } = file.stat;
-  const { encoding, hash, ...page } = await readDocument('lines', wish, sourceOf(file), readerOf(context));
+  const { format, encoding, hash, ...page } = await readApart({ wish }, reading);
   const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash });
-  const result = encoding === null ? binary(path, size) : paged(path, page, { wish, facts: factsOf(size, encoding) });
+  const result = format === null ? binary(path, size) : paged(path, page, { wish, facts: factsOf(size, encoding) });
   return { ...result, ...bits };
 }
 

@@ -1,8 +1,7 @@
 import { isProbablyReaderable, Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom/worker';
 import TurndownService from 'turndown';
-import { isHidden, baseOf, markdownImage, markdownLink } from './links.ts';
-import type { PageText } from './page-task.ts';
+import type { PageText } from './page.ts';
 
 /** What is used of an element; the compiler knows no DOM here. */
 interface Element {
@@ -56,10 +55,8 @@ function openPage(html: string, url: string) {
   const titles = [...page.querySelectorAll('title')];
   const title = oneSpace(titles[0]?.textContent ?? '') || meta('meta[property="og:title"]');
   for (const element of titles) element.remove();
-  const base = baseOf(url, page.querySelector('base[href]')?.getAttribute('href'));
-  const hiding = [...page.querySelectorAll('[hidden], [aria-hidden], [style]')].filter((element) =>
-    isHidden((name) => element.getAttribute(name)),
-  );
+  const base = baseOf(url, page.querySelector('base[href]')?.getAttribute('href') ?? undefined);
+  const hiding = [...page.querySelectorAll('[hidden], [aria-hidden], [style]')].filter(isHidden);
   for (const element of hiding) element.remove();
   return { page, title: title || null, published: published || null, base, hidden: hiding.length };
 }
@@ -98,14 +95,11 @@ function toMarkdown(content: Element, base: string): string {
   service.escape = (text) => text;
   service.addRule('link', {
     filter: 'a' as never,
-    replacement: (text, node) => markdownLink(text, asElement(node).getAttribute('href'), base),
+    replacement: (text, node) => markdownLink(text, asElement(node), base),
   });
   service.addRule('image', {
     filter: 'img' as never,
-    replacement: (_text, node) => {
-      const element = asElement(node);
-      return markdownImage(element.getAttribute('alt'), element.getAttribute('src'), base);
-    },
+    replacement: (_text, node) => markdownImage(asElement(node), base),
   });
   service.addRule('item', { filter: 'li' as never, replacement: (text, node) => item(text, asElement(node)) });
   service.addRule('cell', {
@@ -142,6 +136,58 @@ function row(text: string, element: Element): string {
   const cells = [...element.querySelectorAll('td, th')];
   const isHead = cells.length > 0 && cells.every(({ nodeName }) => nodeName === 'TH');
   return isHead ? `\n${text}\n|${' --- |'.repeat(cells.length)}` : `\n${text}`;
+}
+
+const HIDING =
+  /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?:px|em|rem|pt|%)?\s*(?:!|;|$)|content-visibility\s*:\s*hidden)/iu;
+
+/**
+ * Whether an element says of itself that people do not see it, or that it is not for those who are read to. What a
+ * style sheet hides is not known; almost transparent is how many pages begin before their scripts run, so it counts as
+ * seen.
+ */
+function isHidden(element: Element): boolean {
+  if (element.getAttribute('hidden') !== null) return true;
+  if (element.getAttribute('aria-hidden')?.trim().toLowerCase() === 'true') return true;
+  return HIDING.test(element.getAttribute('style') ?? '');
+}
+
+/** Longest address that a page's text carries; a page could be made of nothing else. */
+const LONGEST = 2_000;
+const SHOWN = new Set(['http:', 'https:', 'mailto:', 'tel:']);
+
+/** What relative addresses of a page start from: its own, or what its `base` says where that is of the web. */
+function baseOf(page: string, href = ''): string {
+  if (!URL.canParse(href.trim(), page)) return page;
+  const base = new URL(href.trim(), page);
+  return /^https?:$/u.test(base.protocol) && base.href.length <= LONGEST ? base.href : page;
+}
+
+/** Where a link leads, in full; undefined for one that runs or holds something, or leads to its own page. */
+function linkTarget(href: string | null, base: string): string | undefined {
+  const written = href?.trim() ?? '';
+  if (written === '' || written.startsWith('#') || written.length > LONGEST || !URL.canParse(written, base)) {
+    return undefined;
+  }
+  const url = new URL(written, base);
+  if (!SHOWN.has(url.protocol) || url.href.length > LONGEST) return undefined;
+  // Marks that end a Markdown link.
+  return url.href.replaceAll('(', '%28').replaceAll(')', '%29');
+}
+
+/** A link as Markdown, on one line; its text alone where it leads nowhere. */
+function markdownLink(text: string, element: Element, base: string): string {
+  const target = linkTarget(element.getAttribute('href'), base);
+  const label = oneSpace(text);
+  return target === undefined || label === '' ? text : `[${label}](${target})`;
+}
+
+/** An image as Markdown, if it says what it shows. */
+function markdownImage(element: Element, base: string): string {
+  const label = oneSpace(element.getAttribute('alt') ?? '');
+  if (label === '') return '';
+  const target = linkTarget(element.getAttribute('src'), base);
+  return target?.startsWith('http') === true ? `![${label}](${target})` : `[image: ${label}]`;
 }
 
 /** turndown names a type of the browser. */

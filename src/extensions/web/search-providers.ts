@@ -1,6 +1,13 @@
 import { decodeHTML } from 'entities';
+import { Parser } from 'htmlparser2';
 import * as z from 'zod';
-import { readDuckDuckGo, type WebHit } from './duckduckgo.ts';
+
+/** One result of a web search, as strangers wrote it. */
+export interface WebHit {
+  readonly title: string;
+  readonly url: string;
+  readonly snippet: string;
+}
 
 interface SearchRequest {
   readonly url: string;
@@ -38,15 +45,24 @@ const texts = z
   .nullish()
   .transform((value) => value ?? []);
 
-const hit = z.object({ title: text, url: text });
-/** Without `web` nothing was found. */
-const braveAnswer = z.object({
-  web: z.object({ results: z.array(hit.extend({ description: text })) }).default({ results: [] }),
-});
-/** Of Tavily and SearXNG. */
-const contentAnswer = z.object({ results: z.array(hit.extend({ content: text })) });
-const serperAnswer = z.object({ organic: z.array(z.object({ title: text, link: text, snippet: text })).default([]) });
-const exaAnswer = z.object({ results: z.array(hit.extend({ highlights: texts, summary: text, text })) });
+/** A result as one of the services writes it; each has names of its own for the address and the excerpt. */
+const results = z.array(
+  z
+    .object({ title: text, url: text, link: text, highlights: texts, summary: text, text })
+    .extend({ description: text, content: text, snippet: text })
+    .transform(({ title, url, link, highlights, ...texts }) => ({
+      title,
+      url: url || link,
+      snippet:
+        texts.description || texts.content || texts.snippet || highlights.join(' … ') || texts.summary || texts.text,
+    })),
+);
+const someResults = z.object({ results }).transform((answer) => answer.results);
+/** Without these lists nothing was found. */
+const braveResults = z
+  .object({ web: z.object({ results }).default({ results: [] }) })
+  .transform(({ web }) => web.results.map(withoutMarkup));
+const serperResults = z.object({ organic: results.default([]) }).transform(({ organic }) => organic);
 
 /** The searches that are known, in the order in which `auto` looks for a key. */
 export const SEARCH_PROVIDERS = {
@@ -58,12 +74,7 @@ export const SEARCH_PROVIDERS = {
       url: withParameters(url, { q: query, count: String(count), text_decorations: 'false' }),
       headers: { accept: 'application/json', 'x-subscription-token': key },
     }),
-    read: (answer) =>
-      parsed(braveAnswer, answer)?.web.results.map(({ title, url, description }) => ({
-        title: decodeHTML(title),
-        url,
-        snippet: decodeHTML(description.replace(/<\/?strong>/gu, '')),
-      })) ?? null,
+    read: (answer) => parsed(braveResults, answer),
   },
   tavily: {
     title: 'Tavily',
@@ -71,15 +82,14 @@ export const SEARCH_PROVIDERS = {
     needsKey: true,
     request: ({ query, count, key, url }) =>
       post(url, { authorization: `Bearer ${key}` }, { query, max_results: count }),
-    read: readContent,
+    read: (answer) => parsed(someResults, answer),
   },
   serper: {
     title: 'Serper',
     url: 'https://google.serper.dev/search',
     needsKey: true,
     request: ({ query, count, key, url }) => post(url, { 'x-api-key': key }, { q: query, num: count }),
-    read: (answer) =>
-      parsed(serperAnswer, answer)?.organic.map(({ link, ...rest }) => ({ ...rest, url: link })) ?? null,
+    read: (answer) => parsed(serperResults, answer),
   },
   exa: {
     title: 'Exa',
@@ -87,12 +97,7 @@ export const SEARCH_PROVIDERS = {
     needsKey: true,
     request: ({ query, count, key, url }) =>
       post(url, { 'x-api-key': key }, { query, numResults: count, contents: { highlights: true } }),
-    read: (answer) =>
-      parsed(exaAnswer, answer)?.results.map(({ title, url, highlights, summary, text }) => ({
-        title,
-        url,
-        snippet: highlights.join(' … ') || summary || text,
-      })) ?? null,
+    read: (answer) => parsed(someResults, answer),
   },
   searxng: {
     title: 'SearXNG',
@@ -105,7 +110,7 @@ export const SEARCH_PROVIDERS = {
       }),
       headers: { accept: 'application/json' },
     }),
-    read: readContent,
+    read: (answer) => parsed(someResults, answer),
   },
   duckduckgo: {
     title: 'DuckDuckGo',
@@ -125,8 +130,8 @@ export const SEARCH_PROVIDERS = {
 
 export type SearchProviderName = keyof typeof SEARCH_PROVIDERS;
 
-function readContent(answer: string): readonly WebHit[] | null {
-  return parsed(contentAnswer, answer)?.results.map(({ content, ...rest }) => ({ ...rest, snippet: content })) ?? null;
+function withoutMarkup({ title, url, snippet }: WebHit): WebHit {
+  return { title: decodeHTML(title), url, snippet: decodeHTML(snippet.replace(/<\/?strong>/gu, '')) };
 }
 
 function parsed<Output>(schema: z.ZodType<Output>, answer: string): Output | null {
@@ -150,4 +155,54 @@ function withParameters(url: string, parameters: Readonly<Record<string, string>
   const address = new URL(url);
   for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
   return address.href;
+}
+
+/** Elements within elements, of a page that may be read here. */
+const DEEPEST = 200;
+
+/**
+ * Reads DuckDuckGo's page for browsers without scripts: links of class `result__a`, their texts of class
+ * `result__snippet`; advertisements are left out. Null: it is not such a page (a question whether one is human, or it
+ * was changed).
+ */
+function readDuckDuckGo(html: string): readonly WebHit[] | null {
+  const hits: { title: string; url: string; snippet: string }[] = [];
+  let isKnown = false;
+  let field: 'title' | 'snippet' | null = null;
+  let depth = 0;
+  /** Where the element of `field` is. */
+  let at = 0;
+  const parser = new Parser({
+    onopentag: (_name, { class: classes = '', href = '' }) => {
+      depth += 1;
+      const isResult = /(?<!\S)result__a(?!\S)/u.test(classes);
+      if (isResult || /(?<!\S)no-results(?!\S)/u.test(classes)) isKnown = true;
+      if (isResult) hits.push({ title: '', url: targetOf(href), snippet: '' });
+      else if (!/(?<!\S)result__snippet(?!\S)/u.test(classes)) return;
+      field = isResult ? 'title' : 'snippet';
+      at = depth;
+    },
+    ontext: (piece) => {
+      const hit = hits.at(-1);
+      if (field !== null && hit !== undefined) hit[field] += piece;
+    },
+    onclosetag: () => {
+      if (depth === at) field = null;
+      depth -= 1;
+    },
+  });
+  // What is deeper takes the parser a time that grows faster than the page.
+  for (let from = 0; from < html.length && depth < DEEPEST; from += 1_000) parser.write(html.slice(from, from + 1_000));
+  parser.end();
+  return isKnown ? hits.filter(({ url }) => url !== '') : null;
+}
+
+const HOME = 'https://duckduckgo.com/';
+
+/** Behind the address that counts clicks; empty for an advertisement. */
+function targetOf(href: string): string {
+  if (!URL.canParse(href, HOME)) return '';
+  const url = new URL(href, HOME);
+  if (!/(?:^|\.)duckduckgo\.com$/u.test(url.hostname)) return url.href;
+  return (url.pathname.startsWith('/l/') ? url.searchParams.get('uddg') : null) ?? '';
 }

@@ -1,16 +1,20 @@
 import * as z from 'zod';
-import type { FetchResult } from '../../security/fetch/contract.ts';
-import type { GuardedFetch } from '../../security/fetch/fetch.ts';
-import { urlOrigin } from '../../security/access/url-origin.ts';
-import type { Clock } from '../../util/clock.ts';
-import { AppError } from '../../util/errors.ts';
-import { cut } from '../../util/text.ts';
-import { errorResult } from '../registry/result.ts';
-import { defineTool, type Planned, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
-import { contentKind } from './content-kind.ts';
-import { fetchAction, withScheme } from './fetch-action.ts';
-import { PageCache, type FoundPage } from './page-cache.ts';
-import { createPageReader, type ReadPage } from './page-reader.ts';
+import { AppError, cut, errorCode, type Clock } from '../../core/api.ts';
+import {
+  defineTool,
+  errorResult,
+  fetchAction,
+  urlOrigin,
+  withScheme,
+  type FetchResult,
+  type GuardedFetch,
+  type Planned,
+  type ReadApart,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../core/api-tools.ts';
+import { contentKind, type PageTask, type PageText } from './page.ts';
 
 /** What the tool `web_fetch` needs. */
 export interface WebFetchOptions {
@@ -18,11 +22,26 @@ export interface WebFetchOptions {
   readonly clock: Clock;
   /** Longest result, characters; 50,000 at most. */
   readonly maxChars: number;
-  /** @default a child process for each page */
-  readonly readPage?: ReadPage;
+  readonly read: ReadApart;
+}
+
+/** The body of an HTTP response, with what is needed to turn it into text. */
+export interface FetchedPage {
+  readonly bytes: Uint8Array;
+  readonly task: Omit<PageTask, 'simple'>;
+}
+
+/** A page as it was found. */
+interface FoundPage extends PageText {
+  /** Where the last redirect led. */
+  readonly url: string;
+  readonly status: number;
+  readonly mediaType: string;
 }
 
 const PAGE_CHARS = 50_000;
+const HTML_MS = 5_000;
+const OTHER_MS = 10_000;
 /** Most characters that are shown of the page of an error. */
 const ERROR_CHARS = 2_000;
 /** A result ends at a line end if one is within this many characters of the limit. */
@@ -41,12 +60,7 @@ const parameters = z.object({
  * Creates the tool `web_fetch`, which returns web pages as text, fetched from their servers. Its results are untrusted. A
  * page is cached for 15 minutes, so that the parts of a long one fit together.
  */
-export function webFetchTool({
-  fetch,
-  clock,
-  maxChars,
-  readPage = createPageReader({ clock }),
-}: WebFetchOptions): Tool {
+export function webFetchTool({ fetch, clock, maxChars, read }: WebFetchOptions): Tool {
   const cache = new PageCache(clock);
   const pageChars = Math.min(PAGE_CHARS, maxChars);
   return defineTool({
@@ -76,7 +90,7 @@ export function webFetchTool({
           // Another call may have fetched it meanwhile.
           const kept = cache.get(asked);
           if (kept !== undefined) return show(kept, offset, pageChars);
-          const found = await find(address, { fetch, readPage, context: { ...context, signal } });
+          const found = await find(address, { fetch, read, context: { ...context, signal } });
           if ('output' in found) return found;
           if (found.status >= 400) return failure(found);
           cache.put(asked, found);
@@ -91,7 +105,7 @@ export function webFetchTool({
 
 async function find(
   address: string,
-  { fetch, readPage, context }: { fetch: GuardedFetch; readPage: ReadPage; context: ToolContext },
+  { fetch, read, context }: Pick<WebFetchOptions, 'fetch' | 'read'> & { readonly context: ToolContext },
 ): Promise<FoundPage | ToolResult> {
   const { signal, person, people } = context;
   people.progress(titleOf(address).replace('fetched', 'fetching'));
@@ -100,13 +114,43 @@ async function find(
   const { kind, mediaType, charset } = contentKind(headers['content-type'], bytes);
   if (kind === 'binary') return binary(answer, mediaType);
   try {
-    const page = await readPage({ bytes, kind, charset, url }, { role: person.role, signal });
+    const page = await pageText({ bytes, task: { kind, charset, url } }, read, { role: person.role, signal });
     return { ...page, cut: page.cut || answer.truncated, url, status, mediaType };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AppError)) throw error;
     const why = answer.truncated ? `${error.message} It is larger than what is read of a file.` : error.message;
     return errorResult(titleOf(url), why, { url, status, type: mediaType, size: bytes.length });
+  }
+}
+
+const FACTS = z.object({
+  title: z.string().nullable(),
+  published: z.string().nullable(),
+  hidden: z.int(),
+  simple: z.boolean(),
+  cut: z.boolean(),
+});
+
+/**
+ * Parses a page in a child process, so that one which makes the parser hang or use too much memory harms nothing else. HTML
+ * that takes too much of either is read once more without a parser. Throws as `ReadApart` does.
+ */
+export async function pageText(
+  { bytes, task }: FetchedPage,
+  read: ReadApart,
+  options: Pick<Parameters<ReadApart>[0], 'role' | 'signal'>,
+): Promise<PageText> {
+  const program = new URL('./page-child.ts', import.meta.url);
+  const baseMs = task.kind === 'html' ? HTML_MS : OTHER_MS;
+  const once = (simple: boolean): Promise<PageText> =>
+    read({ program, task: { ...task, simple }, source: { bytes }, facts: FACTS, noun: 'page', baseMs, ...options });
+  try {
+    return await once(false);
+  } catch (error) {
+    const isTooMuch = ['document-late', 'document-memory'].includes(errorCode(error) ?? '');
+    if (!isTooMuch || task.kind !== 'html') throw error;
+    return await once(true);
   }
 }
 
@@ -173,4 +217,43 @@ function withoutFragment(url: string): string {
   const address = new URL(url);
   address.hash = '';
   return address.href;
+}
+
+const KEPT_MS = 15 * 60_000;
+const MOST_PAGES = 50;
+const MOST_BYTES = 20_000_000;
+
+/** Pages of the last 15 minutes in memory: at most 50 and 20 MB, the least recently read leave first. */
+class PageCache {
+  readonly #clock: Clock;
+  /** By the addresses that were asked for and the one where the page was found, with the end of its time. */
+  readonly #pages = new Map<string, { readonly page: FoundPage; readonly until: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `asked`: the address as it was asked for, or where it was found. */
+  get(asked: string): FoundPage | undefined {
+    const kept = this.#pages.get(asked);
+    if (kept === undefined || kept.until <= this.#clock.monotonic()) return undefined;
+    this.#keep(asked, kept);
+    return kept.page;
+  }
+
+  put(asked: string, page: FoundPage): void {
+    const kept = { page, until: this.#clock.monotonic() + KEPT_MS };
+    for (const address of new Set([asked, page.url])) this.#keep(address, kept);
+    for (const [oldest] of this.#pages) {
+      const pages = [...new Set([...this.#pages.values()].map((one) => one.page))];
+      const bytes = pages.reduce((sum, { text }) => sum + text.length * 2, 0);
+      if (pages.length <= MOST_PAGES && bytes <= MOST_BYTES) break;
+      this.#pages.delete(oldest);
+    }
+  }
+
+  #keep(address: string, kept: { readonly page: FoundPage; readonly until: number }): void {
+    this.#pages.delete(address);
+    this.#pages.set(address, kept);
+  }
 }

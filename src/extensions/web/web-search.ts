@@ -1,12 +1,17 @@
 import * as z from 'zod';
-import type { GivenText } from '../../security/access/url-origin.ts';
-import type { FetchResult } from '../../security/fetch/contract.ts';
-import type { GuardedFetch } from '../../security/fetch/fetch.ts';
-import { oneLine, plural } from '../../util/text.ts';
-import { errorResult } from '../registry/result.ts';
-import { defineTool, type Executed, type Tool, type ToolContext, type ToolResult } from '../tool.ts';
-import type { WebHit } from './duckduckgo.ts';
-import { SEARCH_PROVIDERS, type SearchProviderName } from './search-providers.ts';
+import { oneLine, plural } from '../../core/api.ts';
+import {
+  defineTool,
+  errorResult,
+  type Executed,
+  type FetchResult,
+  type GivenText,
+  type GuardedFetch,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../core/api-tools.ts';
+import { SEARCH_PROVIDERS, type SearchProviderName, type WebHit } from './search-providers.ts';
 
 /** `tools.web` of the configuration, as far as searching is concerned. */
 export interface SearchSettings {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { urlOrigin, type GivenText } from '../../security/access/url-origin.ts';
-import type { GuardedFetch } from '../../security/fetch/fetch.ts';
-import type { CallConversation, DeclaredAction, EarlierFetch } from '../tool.ts';
+import { urlOrigin, type GivenText } from './url-origin.ts';
+import type { GuardedFetch } from '../fetch/fetch.ts';
+import type { CallConversation, DeclaredAction, EarlierFetch } from '../../tools/tool.ts';
 
 /** How many addresses of one site that only untrusted content names are fetched without a question; each yes allows as many more. */
 const FREE = 3;
