@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
-    'ApprovalRequest callerOf CallIds CallPerson ChatCommand createReader DeclaredAction defineTool Denied EffectTarget errorResult escapeControlChars Executed fetchAction FetchResult FileAccess firstJoined GivenText GuardedFetch hasChannel imageType KeepWhole localRole openAllowed PAGE_MARGIN Plan Planned ReadApart readWhole RecordedJob showsInGroup siteOf Tool ToolContext ToolResult urlOrigin webhookSender withScheme writeThrough',
+    'ApprovalRequest callerOf CallIds CallPerson ChatCommand createReader DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed fetchAction FetchResult FileAccess firstJoined GivenText GuardedFetch hasChannel imageType KeepWhole localRole openAllowed PAGE_MARGIN Plan Planned ReadApart readWhole RecordedJob showsInGroup siteOf Tool ToolContext ToolResult urlOrigin webhookSender withScheme writeThrough',
   'api-turns.ts':
     'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':
