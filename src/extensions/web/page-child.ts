@@ -2,4 +2,4 @@ import { answerWith } from '../../core/api-child.ts';
 import { readPage, type PageTask } from './page.ts';
 
 /** The program of the child process that reads a page. */
-await answerWith<PageTask>((task, bytes, hasTime) => readPage(bytes, task, hasTime));
+await answerWith((task: PageTask, bytes, hasTime) => readPage(bytes, task, hasTime));

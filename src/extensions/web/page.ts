@@ -130,7 +130,7 @@ const MARKS = { 'utf-8': '\xef\xbb\xbf', 'utf-16le': '\xff\xfe', 'utf-16be': '\x
  * The text of an answer. In this order: a byte-order mark, what the server says, what the document says of itself,
  * UTF-8, windows-1252. A charset that is unknown, or UTF-8 that is not, counts as not said. Never fails.
  */
-export function decodeBytes(bytes: Uint8Array, charset: string | null): string {
+function decodeBytes(bytes: Uint8Array, charset: string | null): string {
   const start = latin1(bytes.subarray(0, DECLARED_WITHIN));
   const marked = Object.entries(MARKS).find(([, mark]) => start.startsWith(mark))?.[0];
   if (marked !== undefined) return new TextDecoder(marked).decode(bytes);

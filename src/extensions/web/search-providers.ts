@@ -159,6 +159,7 @@ function withParameters(url: string, parameters: Readonly<Record<string, string>
 
 /** Elements within elements, of a page that may be read here. */
 const DEEPEST = 200;
+const PIECE = 1_000;
 
 /**
  * Reads DuckDuckGo's page for browsers without scripts: links of class `result__a`, their texts of class
@@ -191,8 +192,11 @@ function readDuckDuckGo(html: string): readonly WebHit[] | null {
       depth -= 1;
     },
   });
-  // What is deeper takes the parser a time that grows faster than the page.
-  for (let from = 0; from < html.length && depth < DEEPEST; from += 1_000) parser.write(html.slice(from, from + 1_000));
+  for (let from = 0; from < html.length; from += PIECE) {
+    // What is deeper takes the parser a time that grows faster than the page.
+    if (depth > DEEPEST) return null;
+    parser.write(html.slice(from, from + PIECE));
+  }
   parser.end();
   return isKnown ? hits.filter(({ url }) => url !== '') : null;
 }

@@ -6,7 +6,7 @@ import { largePage } from './line-page.ts';
 import { officeText } from './office-text.ts';
 
 /** The program of the child process that reads a document. */
-await answerWith<DocumentTask>(async (task, bytes, hasTime) => {
+await answerWith(async (task: DocumentTask, bytes, hasTime) => {
   const isBlank = bytes.every((byte) => byte <= 0x20);
   const hash = isBlank ? null : createHash('sha256').update(bytes).digest('hex');
   if ('wish' in task) return { ...largePage(bytes, task.wish), hash };

@@ -19,8 +19,8 @@ export interface Bounds {
  * What the program of a child process of `createReader` does: makes text of the bytes that it is given, writes one line of facts
  * and then the text to its standard output, and ends.
  */
-export async function answerWith<Task>(
-  read: (task: Task, bytes: Uint8Array, hasTime: Bounds['hasTime']) => Promise<{ readonly text: string }>,
+export async function answerWith(
+  read: (task: never, bytes: Uint8Array, hasTime: Bounds['hasTime']) => Promise<{ readonly text: string }>,
 ): Promise<never> {
   try {
     const input = readFileSync(INPUT);
@@ -28,7 +28,7 @@ export async function answerWith<Task>(
     // It was written by `createReader`, in the process that started this one.
     const { task, fileSize, budgetMs } = JSON.parse(input.toString('utf8', 0, head)) as ChildTask;
     const bytes = fileSize === null ? input.subarray(head + 1) : fileOf(fileSize);
-    const { text, ...facts } = await read(task as Task, bytes, () => performance.now() < budgetMs);
+    const { text, ...facts } = await read(task as never, bytes, () => performance.now() < budgetMs);
     write({ facts }, text);
   } catch (error) {
     if (isOutOfMemory(error)) process.exit(MEMORY_EXIT_CODE);
