@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { withoutInvisible } from '../../security/text/invisible.ts';
 import { cut } from '../../util/text.ts';
-import type { ForeignTool } from './listing.ts';
+import { isObject } from './messages.ts';
+import type { ForeignTool } from './trust-store.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -11,13 +12,9 @@ export interface ShownTool {
   readonly parameters: JsonObject;
 }
 
-/** Characters of a description of a tool, and of one inside its schema; from generous to bare. */
-const LEVELS = [
-  { tool: 1_000, inner: 400 },
-  { tool: 600, inner: 160 },
-  { tool: 300, inner: 60 },
-  { tool: 120, inner: 0 },
-] as const;
+/** Characters of a tool's description. Those inside its schema get 40% of that, and none when it falls below 200. */
+const LONGEST = 1_000;
+const SHORTEST = 125;
 /** Most characters for one tool, and for all of a server, as JSON. */
 const MOST_FOR_TOOL = 6_000;
 const MOST_FOR_SERVER = 60_000;
@@ -26,54 +23,129 @@ const MOST_FOR_SERVER = 60_000;
 const FIELD = /^[\w.-]{1,64}$/u;
 /** At the top of a tool's schema some APIs refuse these; the server checks them itself. */
 const NOT_AT_TOP = new Set(['$schema', '$id', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'enum', 'const']);
+/** Keywords whose keys are names that somebody chose. */
+const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** Keywords that hold values, not schemas. */
+const HOLDS_DATA = new Set(['default', 'const', 'enum', 'example', 'examples']);
+/** Lists that nothing would fit if they were empty. */
+const NEVER_EMPTY = new Set(['type', 'enum', 'items', 'anyOf', 'oneOf', 'allOf']);
+/** Lists of names or schemas. */
+const HOLDS_NO_NULL = new Set(['required', 'anyOf', 'oneOf', 'allOf']);
+const DEEPEST = 30;
+
+const type = z.enum(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
+const one = z.lazy((): z.ZodType => jsonSchema);
+const list = z.array(one).optional();
+const fields = z.record(z.string(), one).optional();
+const oneOrList = z.union([one, z.array(one)]).optional();
+/** A model API refuses a whole request for one tool whose schema isn't put together like this. */
+const jsonSchema = z.union([
+  z.boolean(),
+  z.looseObject({
+    type: z.union([type, z.array(type)]).optional(),
+    required: z.array(z.string()).optional(),
+    enum: z.array(z.unknown()).optional(),
+    ...{ properties: fields, patternProperties: fields, $defs: fields, definitions: fields, dependentSchemas: fields },
+    ...{ anyOf: list, oneOf: list, allOf: list, items: oneOrList, additionalProperties: oneOrList, contains: oneOrList },
+    ...{ propertyNames: oneOrList, not: oneOrList, if: oneOrList, then: oneOrList, else: oneOrList },
+  }),
+]);
 
 /**
- * Descriptions and schemas as a model gets them: as the server wrote them, with descriptions cut until one tool and the
- * whole server stay within their budgets. A tool that cannot be shown is undefined.
+ * Descriptions and schemas as a model gets them: as the server wrote them, with descriptions cut until each tool and the
+ * whole server stay within their budgets. A tool that can't be shown is undefined.
  */
 export function showTools(tools: readonly ForeignTool[]): readonly (ShownTool | undefined)[] {
-  const share = Math.min(MOST_FOR_TOOL, Math.floor(MOST_FOR_SERVER / Math.max(1, tools.length)));
-  const generous = tools.map((tool) => showTool(tool, MOST_FOR_TOOL));
-  if (sizeOf(generous) <= MOST_FOR_SERVER) return generous;
-  return tools.map((tool) => showTool(tool, share));
+  const alone = tools.map((tool) => (isUsable(tool) ? fitted([tool], MOST_FOR_TOOL)[0] : undefined));
+  const usable = tools.filter((_tool, at) => alone[at] !== undefined);
+  if (JSON.stringify(alone).length <= MOST_FOR_SERVER) return alone;
+  const together = fitted(usable, MOST_FOR_SERVER).values();
+  return alone.map((tool) => (tool === undefined ? undefined : together.next().value));
 }
 
-function sizeOf(shown: readonly (ShownTool | undefined)[]): number {
-  return shown.reduce((sum, tool) => sum + (tool === undefined ? 0 : JSON.stringify(tool).length), 0);
-}
-
-function showTool({ description, inputSchema: given }: ForeignTool, budget: number): ShownTool | undefined {
-  const inputSchema = completed(given);
-  if (inputSchema['type'] !== 'object' || !isSchema(inputSchema, 0)) return undefined;
-  const properties = isObject(inputSchema['properties']) ? inputSchema['properties'] : {};
-  const kept = Object.entries(inputSchema).filter(([key]) => !NOT_AT_TOP.has(key));
-  const schema = { ...Object.fromEntries(kept), type: 'object', properties };
-  let shown: ShownTool | undefined;
-  for (const { tool, inner } of LEVELS) {
-    shown = { description: shorten(description, tool), parameters: shortenInside(schema, inner) };
-    if (JSON.stringify(shown).length <= budget) return shown;
+function isUsable({ inputSchema }: ForeignTool): boolean {
+  try {
+    const { description: _text, ...bare } = shownSchema(inputSchema, 0);
+    return jsonSchema.safeParse(bare).success && JSON.stringify(bare).length <= MOST_FOR_TOOL * 2;
+  } catch {
+    // It isn't an object's, or nested too deeply.
+    return false;
   }
-  return shown !== undefined && JSON.stringify(shown).length <= MOST_FOR_TOOL * 2 ? shown : undefined;
+}
+
+/** The tools with all descriptions cut to the same length, which is halved until they stay within the budget. */
+function fitted(tools: readonly ForeignTool[], budget: number): readonly ShownTool[] {
+  for (let longest = LONGEST; ; longest /= 2) {
+    const inside = longest < 200 ? 0 : longest * 0.4;
+    const shown = tools.map(({ description, inputSchema }) => {
+      return { description: shorten(description, longest), parameters: shownSchema(inputSchema, inside) };
+    });
+    if (longest <= SHORTEST || JSON.stringify(shown).length <= budget) return shown;
+  }
+}
+
+/** A tool's schema in a form that strict APIs take, with descriptions of at most so many characters. */
+function shownSchema(inputSchema: JsonObject, longest: number): JsonObject {
+  const { properties, required, ...rest } = tidied(inputSchema, longest, 0);
+  if ((rest['type'] ?? 'object') !== 'object') throw new TypeError('not the schema of an object');
+  const names = fieldNames(inputSchema);
+  const renamed = (name: unknown): unknown => names.get(String(name)) ?? name;
+  const shown = Object.entries(isObject(properties) ? properties : {}).map(([name, field]) => [renamed(name), field]);
+  return {
+    ...Object.fromEntries(Object.entries(rest).filter(([key]) => !NOT_AT_TOP.has(key))),
+    type: 'object',
+    // One that isn't an object makes the tool unusable.
+    properties: properties === undefined || isObject(properties) ? Object.fromEntries(shown) : properties,
+    ...(required === undefined ? {} : { required: Array.isArray(required) ? required.map(renamed) : required }),
+  };
 }
 
 /**
- * A tool's schema with what servers often leave out or write as null: a keyword that is null or empty counts as absent,
- * `any` as no type, an array without `items` holds anything. Fields have names that all model APIs take.
+ * A schema with what servers often leave out or write as null: a keyword that is null or empty counts as absent, `any`
+ * as no type, an array without `items` holds anything. Without invisible characters, since people read it too.
  */
-function completed(inputSchema: JsonObject): JsonObject {
-  const schema = completedInside(inputSchema, false);
-  const names = fieldNames(inputSchema);
-  const renamed = (name: unknown): unknown => names.get(String(name)) ?? name;
-  const { properties, required } = schema;
-  const type = schema['type'] ?? 'object';
-  return {
-    ...schema,
-    type,
-    ...(isObject(properties)
-      ? { properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [renamed(name), field])) }
-      : {}),
-    ...(Array.isArray(required) ? { required: required.map(renamed) } : {}),
+function tidied(schema: JsonObject, longest: number, depth: number): JsonObject {
+  if (depth > DEEPEST) throw new RangeError('nested too deeply');
+  const inside = (value: unknown): unknown => {
+    if (typeof value === 'string') return visible(value);
+    if (Array.isArray(value)) return value.map(inside);
+    return isObject(value) ? tidied(value, longest, depth + 1) : value;
   };
+  const tidy = (key: string, value: unknown): unknown => {
+    if (NAMES_FIELDS.has(key) && isObject(value)) {
+      return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, inside(field ?? {})]));
+    }
+    if (HOLDS_DATA.has(key)) return visible(value);
+    if ((key === 'description' || key === 'title') && typeof value === 'string') return shorten(value, longest);
+    return inside(HOLDS_NO_NULL.has(key) && Array.isArray(value) ? value.filter((item) => item !== null) : value);
+  };
+  const kept = Object.entries(schema).filter(([key, value]) => !saysNothing(key, value, longest));
+  const { type: given, ...rest } = Object.fromEntries(kept.map(([key, value]) => [key, tidy(key, value)]));
+  const types: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const items = types.includes('array') && rest['items'] === undefined ? { items: {} } : {};
+  return { ...(given === undefined || types.includes('any') ? {} : { type: given }), ...rest, ...items };
+}
+
+/** PHP writes an empty object as a list; older drafts have `required` in each field. */
+function saysNothing(key: string, value: unknown, longest: number): boolean {
+  if (value === null) return !HOLDS_DATA.has(key) || key === 'enum';
+  if (key === 'required') return typeof value === 'boolean' || (isObject(value) && Object.keys(value).length === 0);
+  if (key === 'description' || key === 'title') return longest === 0 && typeof value === 'string';
+  if (Array.isArray(value)) return value.length === 0 && (NAMES_FIELDS.has(key) || NEVER_EMPTY.has(key));
+  return key === 'type' && value === '';
+}
+
+/** The same data without invisible characters in its texts. */
+function visible(value: unknown): unknown {
+  if (typeof value === 'string') return withoutInvisible(value).text;
+  if (Array.isArray(value)) return value.map(visible);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visible(item)]));
+}
+
+function shorten(text: string, limit: number): string {
+  const { text: clean } = withoutInvisible(text);
+  return clean.length <= limit ? clean : `${cut(clean, limit - 1).trimEnd()}…`;
 }
 
 /** The name that a model is shown for each field that some API refuses, such as `$filter`. */
@@ -81,8 +153,7 @@ function fieldNames({ properties }: JsonObject): ReadonlyMap<string, string> {
   const all = isObject(properties) ? Object.keys(properties) : [];
   const taken = new Set(all.filter((name) => FIELD.test(name)));
   const names = new Map<string, string>();
-  for (const name of all) {
-    if (FIELD.test(name)) continue;
+  for (const name of all.filter((given) => !FIELD.test(given))) {
     const plain = name.replace(/[^\w.-]+/gu, '_').slice(0, 56);
     let shown = plain;
     for (let n = 2; taken.has(shown); n += 1) shown = `${plain}_${n}`;
@@ -92,158 +163,44 @@ function fieldNames({ properties }: JsonObject): ReadonlyMap<string, string> {
   return names;
 }
 
-/** The arguments of a call as the server expects them: under its own names, with the defaults of required fields. */
-export function forServer(inputSchema: JsonObject, params: JsonObject): JsonObject {
+/** The arguments of a call under the server's own names. */
+export function forServer({ inputSchema }: ForeignTool, params: JsonObject): JsonObject {
   const names = new Map([...fieldNames(inputSchema)].map(([name, shown]) => [shown, name]));
-  const given = Object.fromEntries(Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value]));
-  return withDefaults(inputSchema, given);
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value]));
 }
 
-/** The object with missing required fields set to their defaults, nested objects included. */
-function withDefaults({ properties, required }: JsonObject, given: JsonObject): JsonObject {
-  const fields = isObject(properties) ? properties : {};
-  const inside = (schema: unknown, value: unknown): unknown => {
-    if (!isObject(schema)) return value;
-    if (Array.isArray(value)) return value.map((item) => inside(schema['items'], item));
-    return isObject(value) ? withDefaults(schema, value) : value;
-  };
-  const needed = (Array.isArray(required) ? required : []).filter((name) => hasDefault(fields[String(name)]));
-  return {
-    ...Object.fromEntries(needed.map((name: unknown) => [String(name), defaultOf(fields[String(name)])])),
-    ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, inside(fields[name], value)])),
-  };
-}
-
-function defaultOf(field: unknown): unknown {
-  return isObject(field) ? field['default'] : undefined;
-}
-
-function hasDefault(field: unknown): boolean {
-  return defaultOf(field) !== undefined;
-}
-
-/** Keywords for which null is a value. */
-const MAY_BE_NULL = new Set(['default', 'const', 'example', 'examples']);
-
-/** Whether a keyword says nothing. PHP writes an empty object as a list; older drafts have `required` in each field. */
-function saysNothing(key: string, item: unknown): boolean {
-  if (item === null) return !MAY_BE_NULL.has(key);
-  if (key === 'required') return typeof item === 'boolean' || (isObject(item) && Object.keys(item).length === 0);
-  if (Array.isArray(item)) return item.length === 0 && (NAMES_FIELDS.has(key) || NEVER_EMPTY.has(key));
-  return key === 'type' && item === '';
-}
-
-function completedInside(value: JsonObject, isFields: boolean): JsonObject {
-  const entries = Object.entries(value).flatMap(([key, item]): (readonly [string, unknown])[] => {
-    if (isFields && item === null) return [[key, {}]];
-    if (!isFields && saysNothing(key, item)) return [];
-    if (!isFields && MAY_BE_NULL.has(key)) return [[key, item]];
-    const inside = (one: unknown): unknown =>
-      isObject(one) ? completedInside(one, !isFields && NAMES_FIELDS.has(key)) : one;
-    if (!Array.isArray(item)) return [[key, inside(item)]];
-    const kept = !isFields && HOLDS_NO_NULL.has(key) ? item.filter((one) => one !== null) : item;
-    return [[key, kept.map(inside)]];
-  });
-  const schema = Object.fromEntries(entries);
-  if (isFields) return schema;
-  const types: unknown = schema['type'];
-  if (types === 'any' || (Array.isArray(types) && types.includes('any'))) delete schema['type'];
-  const isArray = types === 'array' || (Array.isArray(types) && types.includes('array'));
-  return isArray && schema['items'] === undefined ? { ...schema, items: {} } : schema;
-}
-
-const TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
-const ONE_SCHEMA = ['items', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else'];
-const DEEPEST = 30;
-
-/** Whether it is put together as a JSON Schema; a model API refuses a whole request for one tool that is not. */
-function isSchema(value: unknown, depth: number): boolean {
-  if (typeof value === 'boolean') return true;
-  if (!isObject(value) || depth > DEEPEST) return false;
-  const inside = (schema: unknown): boolean => isSchema(schema, depth + 1);
-  const { type, required } = value;
-  const types = Array.isArray(type) ? type : type === undefined ? [] : [type];
-  return (
-    types.every((one) => TYPES.has(one)) &&
-    (required === undefined || (Array.isArray(required) && required.every((name) => typeof name === 'string'))) &&
-    (value['enum'] === undefined || Array.isArray(value['enum'])) &&
-    [...NAMES_FIELDS].every(
-      (key) => !(key in value) || (isObject(value[key]) && Object.values(value[key]).every(inside)),
-    ) &&
-    ['anyOf', 'oneOf', 'allOf'].every(
-      (key) => !(key in value) || (Array.isArray(value[key]) && value[key].every(inside)),
-    ) &&
-    ONE_SCHEMA.every(
-      (key) => !(key in value) || (Array.isArray(value[key]) ? value[key].every(inside) : inside(value[key])),
-    )
-  );
-}
-
-/** Everything can be seen; what is left out is marked. */
-function shorten(text: string, limit: number): string {
-  const { text: clean } = withoutInvisible(text);
-  return clean.length <= limit ? clean : `${cut(clean, Math.max(0, limit - 1)).trimEnd()}…`;
-}
-
-/** The same schema with its descriptions cut; a field that is called `description` is none. */
-function shortenInside(schema: JsonObject, limit: number): JsonObject {
-  const walk = (value: unknown, isFields: boolean): unknown => {
-    if (Array.isArray(value)) return value.map((item) => walk(item, false));
-    if (!isObject(value)) return typeof value === 'string' ? withoutInvisible(value).text : value;
-    const entries = Object.entries(value).flatMap(([key, item]): (readonly [string, unknown])[] => {
-      if (!isFields && (key === 'description' || key === 'title') && typeof item === 'string') {
-        return limit === 0 ? [] : [[key, shorten(item, limit)]];
-      }
-      return [[key, walk(item, !isFields && NAMES_FIELDS.has(key))]];
-    });
-    return Object.fromEntries(entries);
-  };
-  const walked = walk(schema, false);
-  return isObject(walked) ? walked : schema;
-}
-
-/** Lists that nothing would fit if they were empty. */
-const NEVER_EMPTY = new Set(['type', 'enum', 'items', 'anyOf', 'oneOf', 'allOf']);
-/** Lists of names or schemas. */
-const HOLDS_NO_NULL = new Set(['required', 'anyOf', 'oneOf', 'allOf']);
-/** Keywords whose keys are names that somebody chose. */
-const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** What could take long (patterns) or is none of our business; defaults are filled in for required fields alone. */
+const NOT_CHECKED = new Set(['pattern', 'patternProperties', 'format', 'default', 'contentEncoding']);
 
 /**
- * What a call's arguments are checked against before the server sees them: types, required fields and choices. What
- * could take long (patterns) or change the arguments (defaults) is the server's business, as is a schema that cannot
- * be read.
+ * What a call's arguments are checked against before the server sees them: types, required fields and choices. A schema
+ * that can't be read lets everything through; the server checks it itself.
  */
-export function validatorOf(inputSchema: JsonObject): z.ZodObject {
+export function validatorOf({ inputSchema }: ForeignTool): z.ZodObject {
   try {
-    const plain = withoutKeywords(completed(inputSchema), false);
-    const top = Object.entries(plain).filter(([key]) => !NOT_AT_TOP.has(key));
-    const schema = z.fromJSONSchema({ ...Object.fromEntries(top), type: 'object' });
+    const schema = z.fromJSONSchema(checkable(shownSchema(inputSchema, 0)));
     if (schema instanceof z.ZodObject) return schema;
   } catch {
-    // Fall through: everything goes.
+    // Fall through.
   }
   return z.looseObject({});
 }
 
-const SERVERS_BUSINESS = new Set(['pattern', 'patternProperties', 'format', 'default', 'contentEncoding']);
-
-function withoutKeywords(value: JsonObject, isFields: boolean): JsonObject {
-  const entries = Object.entries(value)
-    .filter(([key]) => isFields || !SERVERS_BUSINESS.has(key))
-    .map(([key, item]) => [key, withoutKeywordsInside(item, !isFields && NAMES_FIELDS.has(key))] as const);
-  const plain = Object.fromEntries(entries);
-  const { properties, required } = value;
-  if (isFields || !isObject(properties) || !Array.isArray(required)) return plain;
-  // A required field with a default may be left out: `withDefaults` fills it in.
-  return { ...plain, required: required.filter((name) => !hasDefault(properties[String(name)])) };
-}
-
-function withoutKeywordsInside(value: unknown, isFields: boolean): unknown {
-  if (Array.isArray(value)) return value.map((item) => withoutKeywordsInside(item, false));
-  return isObject(value) ? withoutKeywords(value, isFields) : value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function checkable(schema: JsonObject): JsonObject {
+  const needed: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
+  const inside = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inside);
+    return isObject(value) ? checkable(value) : value;
+  };
+  const entries = Object.entries(schema).flatMap(([key, value]): (readonly [string, unknown])[] => {
+    if (NOT_CHECKED.has(key)) return [];
+    if (HOLDS_DATA.has(key)) return [[key, value]];
+    if (!NAMES_FIELDS.has(key) || !isObject(value)) return [[key, inside(value)]];
+    const named = Object.entries(value).map(([name, field]) => {
+      const filled = key === 'properties' && needed.includes(name) && isObject(field) && field['default'] !== undefined;
+      return [name, filled ? { ...checkable(field), default: field['default'] } : inside(field)] as const;
+    });
+    return [[key, Object.fromEntries(named)]];
+  });
+  return Object.fromEntries(entries);
 }

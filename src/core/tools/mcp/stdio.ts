@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
@@ -6,68 +7,45 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { JSONRPCMessageSchema, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
+import { cut } from '../../util/text.ts';
 import { findProgram } from '../exec/shell.ts';
-import { MARKER, ProcessTree, send } from '../exec/process-tree.ts';
 import { underSubreaper } from '../exec/subreaper.ts';
-import { ByteLines, LineSplitter } from './lines.ts';
 import { corrected } from './messages.ts';
-
-/** One server as the configuration has it. */
-export interface McpSettings {
-  readonly type: 'stdio' | 'http' | 'streamable-http' | 'sse' | null;
-  readonly command?: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Null: the workspace. */
-  readonly cwd: string | null;
-  readonly url?: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Patterns with `*` of the tools that are offered. */
-  readonly tools: readonly string[];
-  readonly role: 'owner' | 'trusted';
-  /** Whether its read-only hints are trusted. */
-  readonly trusted: boolean;
-  readonly timeouts: { readonly startSeconds: number; readonly callSeconds: number };
-}
 
 export interface StdioOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the process but for the marker of its tree. */
+  /** The whole environment of the process. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly clock: Clock;
   /** Told each line on standard error. */
   readonly onStderr: (line: string) => void;
-  /** Told of each line on standard output that is no message. */
+  /** Told of each line on standard output that isn't a message. */
   readonly onGarbage: () => void;
 }
 
-/** How long a server may take to leave once its input is closed, and after SIGTERM. */
+/** How long a server may take to leave once its input is closed. */
 const LEAVE_MS = 400;
-const TERM_GRACE_MS = 800;
-/** What is still in the pipe of a process that ended. */
+/** After SIGTERM; longer than the subreaper takes to kill what ignores it. */
+const TERM_MS = 3_000;
+const KILL_MS = 400;
+/** For what is still in the pipes of a process that has ended. */
 const DRAIN_MS = 300;
 const MOST_MESSAGE_BYTES = 10 * 1024 * 1024;
-
-/** The shell only leaves the mark by which everything that the server starts is found again. */
-const MARKED = `export ${MARKER}=$$; exec "$@"`;
-
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+const LONGEST_STDERR_LINE = 2_000;
 
 /**
- * Speaks to a server that is a process of ours, in a session of its own: when it is closed, or ends by itself, nothing
- * that it started runs any more, as far as it can be found. Under a subreaper all of it is found.
+ * Speaks to a server that is a child process. When the transport is closed, the server ends by itself or the assistant is
+ * killed, everything that the server started ends too: under the subreaper wherever it went, else its process group.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
   readonly #options: StdioOptions;
-  readonly #lines = new ByteLines(MOST_MESSAGE_BYTES);
-  #child: Child | undefined;
-  #tree = new ProcessTree(undefined);
-  #exited: Promise<void> = Promise.resolve();
+  #child: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
+  #exited: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
   #end: string | undefined;
 
@@ -75,47 +53,30 @@ export class StdioTransport implements Transport {
     this.#options = options;
   }
 
-  /** What ended it: `exit code 1`, `signal SIGKILL`; undefined while it runs. */
+  /** What ended the server: `exit code 1`, `signal SIGKILL`; undefined while it is running. */
   get end(): string | undefined {
     return this.#end;
   }
 
-  /** Throws `mcp-start` when the program cannot be started. */
+  /** Throws `mcp-start` when the program can't be started. */
   async start(): Promise<void> {
-    const { command, args, env, cwd } = this.#options;
-    const path = env['PATH'] ?? '';
-    if (!command.includes('/') && findProgram(command, path) === undefined) {
+    const { command, args, env, cwd, clock } = this.#options;
+    if (!command.includes('/') && findProgram(command, env['PATH'] ?? '') === undefined) {
       throw startError(`there is no program ${JSON.stringify(command)} in its PATH`);
     }
     if (!existsSync(cwd)) throw startError(`there is no folder ${JSON.stringify(cwd)} to start it in`);
-    const supervised = underSubreaper([command, ...args]);
-    const child = spawn('/bin/sh', ['-c', MARKED, 'sh', ...(supervised ?? [command, ...args])], {
-      cwd,
-      env,
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    this.#tree = new ProcessTree(child.pid);
-    // Without the subreaper, orphans could no longer be found; it ends with the last of them.
-    if (supervised !== null && child.pid !== undefined) this.#tree.spare([child.pid]);
+    const [program = command, ...rest] = underSubreaper([command, ...args]) ?? [command, ...args];
+    const child = spawn(program, rest, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#child = child;
-    const started = new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', (error) => reject(startError(errorMessage(error))));
-    });
-    const gone = new Promise<void>((resolve) => {
-      child.once('error', () => resolve());
-      child.once('exit', (code, signal) => {
-        this.#end ??= signal === null ? `exit code ${code}` : `signal ${signal}`;
-        resolve();
-      });
-    });
-    this.#exited = gone;
-    const drained = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    child.once('exit', (code, signal) => (this.#end ??= signal === null ? `exit code ${code}` : `signal ${signal}`));
+    this.#exited = once(child, 'exit').catch(() => {});
+    const drained = once(child, 'close').catch(() => {});
     this.#read(child);
-    await started;
-    void gone.then(async () => {
-      await Promise.race([drained, sleep(this.#options.clock, DRAIN_MS)]);
+    await once(child, 'spawn').catch((error: unknown) => {
+      throw startError(errorMessage(error));
+    });
+    void this.#exited.then(async () => {
+      await Promise.race([drained, sleep(clock, DRAIN_MS)]);
       await this.close();
     });
   }
@@ -128,51 +89,69 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** Resolves when the process and all it started are gone; harmless when repeated. */
+  /** Resolves when the process and everything it started are gone; may be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#stop();
     return this.#closing;
   }
 
   async #stop(): Promise<void> {
-    const { clock } = this.#options;
     const child = this.#child;
-    if (child !== undefined) {
+    if (child?.pid !== undefined) {
+      const group = -child.pid;
       child.stdin.end();
-      await Promise.race([this.#exited, sleep(clock, LEAVE_MS)]);
-      await this.#tree.end(clock, TERM_GRACE_MS);
-      await Promise.race([this.#exited, sleep(clock, LEAVE_MS)]);
-      if (this.#end === undefined && child.pid !== undefined) send(child.pid, 'SIGKILL');
-      child.stdout.destroy();
-      child.stderr.destroy();
-      child.stdin.destroy();
+      await this.#exitsWithin(LEAVE_MS);
+      // Its group may still have processes when it has left.
+      signalGroup(group, 'SIGTERM');
+      await this.#exitsWithin(TERM_MS);
+      signalGroup(group, 'SIGKILL');
+      await this.#exitsWithin(KILL_MS);
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     }
     this.onclose?.();
   }
 
-  #read({ stdin, stdout, stderr }: Child): void {
-    const lines = new LineSplitter(this.#options.onStderr);
-    stderr.on('data', (chunk: Buffer) => lines.push(chunk));
-    stderr.once('close', () => lines.end());
-    stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
-    for (const stream of [stdin, stdout, stderr]) stream.on('error', (error) => this.onerror?.(error));
+  async #exitsWithin(ms: number): Promise<void> {
+    await Promise.race([this.#exited, sleep(this.#options.clock, ms)]);
   }
 
-  #receive(chunk: Buffer): void {
-    if (this.#closing !== undefined) return;
-    const lines = this.#lines.push(chunk);
-    if (lines === undefined) {
-      this.#end ??= `a line of more than ${MOST_MESSAGE_BYTES} bytes`;
-      void this.close();
-      return;
-    }
-    for (const line of lines) {
+  #read({ stdin, stdout, stderr }: ChildProcessByStdio<Writable, Readable, Readable>): void {
+    const { onStderr, onGarbage } = this.#options;
+    readLines(stderr, LONGEST_STDERR_LINE, (line) => {
+      if (line.trim() !== '') onStderr(cut(line, LONGEST_STDERR_LINE));
+    });
+    readLines(stdout, MOST_MESSAGE_BYTES, (line) => {
+      if (this.#closing !== undefined) return;
+      if (line.length > MOST_MESSAGE_BYTES) {
+        this.#end ??= `a line of more than ${MOST_MESSAGE_BYTES} bytes`;
+        void this.close();
+        return;
+      }
       const message = readMessage(line);
-      // A line that is no message is the server's slip; the next one may be fine.
-      if (message === undefined) this.#options.onGarbage();
+      // A line that isn't a message is the server's slip; the next one may be fine.
+      if (message === undefined) line.trim() === '' || onGarbage();
       else this.onmessage?.(message);
-    }
+    });
+    for (const stream of [stdin, stdout, stderr]) stream.on('error', (error) => this.onerror?.(error));
   }
+}
+
+/**
+ * Calls back with each line of a stream; with one that gets longer than `most` characters as far as it has come. The
+ * SDK's ReadBuffer won't do: it refuses a message before its slips can be corrected.
+ */
+function readLines(stream: Readable, most: number, onLine: (line: string) => void): void {
+  let open = '';
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    open += chunk;
+    // Splitting what has no end yet would copy a long line with every chunk.
+    if (!chunk.includes('\n') && open.length <= most) return;
+    const lines = open.split('\n');
+    const rest = lines.pop() ?? '';
+    open = rest.length > most ? '' : rest;
+    for (const line of rest.length > most ? [...lines, rest] : lines) onLine(line);
+  });
+  stream.once('end', () => onLine(open));
 }
 
 function readMessage(line: string): JSONRPCMessage | undefined {
@@ -180,6 +159,14 @@ function readMessage(line: string): JSONRPCMessage | undefined {
     return JSONRPCMessageSchema.parse(corrected(JSON.parse(line)));
   } catch {
     return undefined;
+  }
+}
+
+function signalGroup(group: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(group, signal);
+  } catch {
+    // The whole group has ended.
   }
 }
 
