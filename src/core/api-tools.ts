@@ -7,10 +7,20 @@ export { imageType } from './tools/files/file-text.ts';
 export { readWhole, writeThrough } from './tools/files/whole-file.ts';
 export type { KeepWhole } from './tools/registry/registry.ts';
 export { errorResult } from './tools/registry/result.ts';
-export { defineTool } from './tools/tool.ts';
-export type { DeclaredAction, Tool, ToolContext, ToolDecision, ToolResult } from './tools/tool.ts';
+export { defineTool, showsInGroup } from './tools/tool.ts';
+export type {
+  ApprovalRequest,
+  DeclaredAction,
+  Executed,
+  Plan,
+  Planned,
+  Tool,
+  ToolContext,
+  ToolDecision,
+  ToolResult,
+} from './tools/tool.ts';
 export { fetchAction, siteOf, withScheme } from './tools/web/fetch-action.ts';
-export { PAGE_MARGIN } from './tools/registry/page-margin.ts';
+export { PAGE_MARGIN } from './tools/registry/result.ts';
 export type { RecordedJob } from './storage/change-log.ts';
 export type { CallIds, CallPerson } from './tools/tool.ts';
 export type { ChatCommand } from './agent/commands/command.ts';

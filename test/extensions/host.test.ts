@@ -5,7 +5,7 @@ import { createAssistant, defineTool, z } from '../../src/app.ts';
 import { homePaths } from '../../src/core/config/home.ts';
 import { connectAssistant } from '../../src/core/gateway/control.ts';
 import { readPlugin } from '../../src/core/plugins/shape.ts';
-import type { ToolContext } from '../../src/core/tools/tool.ts';
+import { showsInGroup, type ToolContext } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { silentLog } from '../../src/core/util/log.ts';
 import { failureOf } from '../config/temporary-home.ts';
@@ -179,7 +179,7 @@ describe('what a package may have', () => {
     );
   });
 
-  test('are the flags of tools', () => {
+  test('are the flags of tools, and what is said of a call', async () => {
     const tool = {
       name: 'sing',
       description: 'Sings.',
@@ -190,10 +190,12 @@ describe('what a package may have', () => {
       onlyReads: true,
       source: 'a song',
       looks: /"action":"look"/gu,
-      repeats: () => false,
-      shows: () => 'a song',
-      targets: () => [{ kind: 'file', target: 'a.mp3' }],
-      execute: async () => ({ title: 's', output: 's' }),
+      plan: () => ({
+        run: async () => ({ title: 's', output: 's' }),
+        reaches: showsInGroup('a song'),
+        about: [{ kind: 'file', target: 'a.mp3' }],
+        echoes: false,
+      }),
     };
     const { tools } = readPlugin({ name: 's', tools: [tool] }, { owner: 'songs', showParameters: () => ({}) });
     const read = tools?.[0];
@@ -205,10 +207,11 @@ describe('what a package may have', () => {
     });
     expect([1, 2].map(() => read?.looks?.test('{"action":"look"}'))).toEqual([true, true]);
     const context = {} as ToolContext;
-    expect([read?.repeats?.({}, context), read?.shows?.({}, context), read?.targets?.({}, context)]).toEqual([
-      false,
-      'a song',
-      [{ kind: 'file', target: 'a.mp3' }],
-    ]);
+    expect(await read?.plan({}, context)).toEqual({
+      run: expect.any(Function),
+      reaches: showsInGroup('a song'),
+      about: [{ kind: 'file', target: 'a.mp3' }],
+      echoes: false,
+    });
   });
 });

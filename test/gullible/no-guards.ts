@@ -19,7 +19,7 @@ vi.mock('../../src/core/tools/registry/registry.ts', async (original) => {
     },
   };
 });
-vi.mock('../../src/core/tools/registry/policy.ts', async (original) => ({
+vi.mock('../../src/core/tools/registry/decide.ts', async (original) => ({
   ...(await original<object>()),
   refusalOf: () => null,
 }));

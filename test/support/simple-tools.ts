@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ToolRegistry, type RegistryOptions } from '../../src/core/tools/registry/registry.ts';
-import { defineTool, type Tool, type ToolDefinition, type ToolResult } from '../../src/core/tools/tool.ts';
+import { defineTool, type Tool, type ToolResult } from '../../src/core/tools/tool.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** What `makeRegistry` takes out of everything. */
@@ -20,7 +20,7 @@ export function makeRegistry(tools: readonly Tool[], options: Partial<RegistryOp
 }
 
 /** A tool that does nothing and says `done`. */
-export function tool(name: string, overrides: Partial<Omit<ToolDefinition, 'name' | 'parameters'>> = {}): Tool {
+export function tool(name: string, overrides: Partial<Omit<Tool, 'name' | 'parameters'>> = {}): Tool {
   return defineTool({
     name,
     description: `The tool ${name}.`,

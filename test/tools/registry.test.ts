@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { runToolOnce } from '../../src/core/tools/registry/run-once.ts';
+import { runToolOnce } from '../../src/core/tools/registry/outside-turn.ts';
 import type { ToolDecision } from '../../src/core/tools/tool.ts';
 import { askingTool, call, makeRegistry, result, tool } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';

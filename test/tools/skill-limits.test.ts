@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusedBySkills } from '../../src/core/tools/registry/skill-limits.ts';
+import { refusedBySkills } from '../../src/core/tools/registry/decide.ts';
 import { NO_SKILLS, type ActiveSkills } from '../../src/core/tools/tool.ts';
 
 const GIT: ActiveSkills = {

@@ -1,7 +1,7 @@
 import { saidIn, type MessageEntry, type TapeEntry } from '../../core/session/entry.ts';
 import type { Skill } from '../../core/skills/skill.ts';
 import { BATCH } from '../../core/tools/batch.ts';
-import { ownName } from '../../core/tools/registry/aliases.ts';
+import { ownName } from '../../core/tools/registry/tool-table.ts';
 import { AppError } from '../../core/util/errors.ts';
 import { callsOf } from '../traces/rebuild.ts';
 import { parseTrace } from '../traces/trace-file.ts';

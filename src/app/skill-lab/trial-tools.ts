@@ -1,10 +1,8 @@
 import type { CannedAnswer } from '../../core/skills/cases.ts';
-import { withTaint } from '../../core/tools/registry/tainted-call.ts';
+import { decide } from '../../core/tools/registry/decide.ts';
 import { callTitle } from '../../core/tools/registry/result.ts';
-import type { Tool, ToolContext, ToolDecision, ToolResult } from '../../core/tools/tool.ts';
+import type { Tool, ToolDecision, ToolResult } from '../../core/tools/tool.ts';
 import { fits } from './matching.ts';
-
-type Params = Parameters<Tool['execute']>[0];
 
 /** The key in the facts of a result that a trial gave instead of running the call. */
 export const NOT_DONE = 'trial';
@@ -17,32 +15,23 @@ export function trialTool(tool: Tool, answers: readonly CannedAnswer[]): Tool {
   const given = answers.filter((answer) => answer.tool === tool.name);
   const isHarmless = tool.onlyParts === true || (tool.effect === 'none' && tool.untrusted !== true);
   if (isHarmless && given.length === 0) return tool;
-  const answerTo = (params: Params): CannedAnswer | undefined =>
-    given.find((answer) => fits(answer, { tool: tool.name, arguments: params }));
   return {
     ...tool,
-    decide: async (params, context) => {
-      if (answerTo(params) !== undefined) return { decision: 'allow' };
-      const decision = (await tool.decide?.(params, context)) ?? { decision: 'allow' };
-      return isHarmless || decision.decision === 'deny' ? decision : { decision: 'allow' };
-    },
-    action: async (params, context) =>
-      isHarmless && answerTo(params) === undefined ? ((await tool.action?.(params, context)) ?? null) : null,
-    execute: async (params, context) => {
-      const answer = answerTo(params);
+    plan: async (params, context) => {
       const title = callTitle({ name: tool.name, arguments: JSON.stringify(params) });
+      const answer = given.find((one) => fits(one, { tool: tool.name, arguments: params }));
       if (answer !== undefined) {
-        return { title, output: answer.answer, metadata: {}, ...(answer.fails ? { isError: true } : {}) };
+        const fails = answer.fails ? { isError: true } : {};
+        return { run: async () => ({ title, output: answer.answer, ...fails }), about: [] };
       }
-      return isHarmless ? tool.execute(params, context) : notDone(title, await decisionOf(tool, params, context));
+      const planned = await tool.plan(params, context);
+      if (isHarmless || 'denied' in planned) return planned;
+      const decision = decide(planned, { tool, params }, context);
+      await planned.close?.();
+      const { about, echoes } = planned;
+      return { run: async () => notDone(title, decision), about, echoes };
     },
   };
-}
-
-async function decisionOf(tool: Tool, params: Params, context: ToolContext): Promise<ToolDecision> {
-  const own = (await tool.decide?.(params, context)) ?? { decision: 'allow' };
-  if (own.decision === 'deny') return own;
-  return withTaint(own, (await tool.action?.(params, context)) ?? null, context.conversation.taint);
 }
 
 function notDone(title: string, decision: ToolDecision): ToolResult {

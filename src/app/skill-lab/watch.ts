@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../../core/providers/provider.ts';
 import type { Skill } from '../../core/skills/skill.ts';
-import { ownName } from '../../core/tools/registry/aliases.ts';
+import { ownName } from '../../core/tools/registry/tool-table.ts';
 import type { ToolResult } from '../../core/tools/tool.ts';
 import type { HookSet } from '../../core/agent/hooks/hooks.ts';
 import type { SeenCall } from './matching.ts';

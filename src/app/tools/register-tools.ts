@@ -5,7 +5,7 @@ import { CASES_FILE } from '../../core/skills/skill.ts';
 import { askUserTool } from '../../core/tools/ask-user.ts';
 import { API_CHANNEL } from '../../core/bus/api.ts';
 import { messageTool } from '../../core/tools/message.ts';
-import { PAGE_MARGIN } from '../../core/tools/registry/page-margin.ts';
+import { PAGE_MARGIN } from '../../core/tools/registry/result.ts';
 import { skillTool, type SkillSource } from '../../core/tools/skill.ts';
 import { staySilentTool } from '../../core/tools/stay-silent.ts';
 import { tapeTool } from '../../core/tools/tape.ts';

@@ -4,7 +4,7 @@ import type { ChosenModel } from '../../core/agent/turn/current-turn.ts';
 import { Pricing } from '../../core/providers/pricing.ts';
 import type { ModelEvent, Provider } from '../../core/providers/provider.ts';
 import type { EntryDraft, TapeEntry } from '../../core/session/entry.ts';
-import { ownName } from '../../core/tools/registry/aliases.ts';
+import { ownName } from '../../core/tools/registry/tool-table.ts';
 import { errorResult, renderResult } from '../../core/tools/registry/result.ts';
 import { deadline, type Clock } from '../../core/util/clock.ts';
 import { silentLog } from '../../core/util/log.ts';

@@ -19,6 +19,7 @@ import { MediaStore } from '../../core/storage/media.ts';
 import { PromptParts } from '../../core/storage/prompt-parts.ts';
 import { SpillStore } from '../../core/storage/spill.ts';
 import { ToolRegistry } from '../../core/tools/registry/registry.ts';
+import { defineTool } from '../../core/tools/tool.ts';
 import { NO_SKILLS } from '../../core/tools/tool.ts';
 import { createIds } from '../../core/util/ids.ts';
 import { silentLog } from '../../core/util/log.ts';
@@ -197,15 +198,16 @@ function registryOf({ tools, effects, clock }: TurnPlan): ToolRegistry {
     maxOutput: Number.MAX_SAFE_INTEGER,
   });
   for (const { name, description, parameters } of tools) {
-    registry.register({
+    const tool = defineTool({
       name,
       description,
       parameters: z.looseObject({}),
       jsonSchema: parameters,
       effect: effects.has(name) ? 'effect' : 'none',
       role: 'guest',
-      execute: async () => ({ title: name, output: '', metadata: {} }),
+      execute: async () => ({ title: name, output: '' }),
     });
+    registry.register(tool);
   }
   return registry;
 }

@@ -5,7 +5,7 @@ import type { AssistantInfo } from '../gateway/assistant-port.ts';
 import { LocalAssistant } from '../gateway/local-assistant.ts';
 import { fullName } from './models.ts';
 import { searchText } from '../../app/memory/embedder.ts';
-import { runToolOnce } from '../tools/registry/run-once.ts';
+import { runToolOnce } from '../tools/registry/outside-turn.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError } from '../util/errors.ts';
 import { switchedOff } from '../util/text.ts';

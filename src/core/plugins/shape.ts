@@ -103,6 +103,7 @@ const routeShape = z.object({
   handle: isFunction,
 });
 const tapeStoreShape = z.object({ list: isFunction, read: isFunction, write: isFunction, remove: isFunction });
+const partOfPlan = z.custom<never>(() => false, 'left out: what plan() returns says who is asked').optional();
 const toolShape = z.object({
   name: toolName,
   description: text,
@@ -118,13 +119,12 @@ const toolShape = z.object({
   onlyReads: z.literal(true).optional(),
   source: text.optional(),
   looks: z.instanceof(RegExp, { error: 'a regular expression' }).optional(),
-  repeats: isFunction.optional(),
-  shows: isFunction.optional(),
-  targets: isFunction.optional(),
-  action: isFunction.optional(),
-  decide: isFunction.optional(),
-  binds: isFunction.optional(),
-  execute: isFunction,
+  plan: isFunction.optional(),
+  execute: isFunction.optional(),
+  // Ignored, these would ask nobody.
+  decide: partOfPlan,
+  action: partOfPlan,
+  shows: partOfPlan,
 });
 
 const HOOKS = {
@@ -181,21 +181,18 @@ const actionShape = z.looseObject({
   detail: z.string(),
   action: z.looseObject({ kind: z.enum(Object.keys(ACTIONS)) }),
 });
-const decisionShape = z.discriminatedUnion(
-  'decision',
-  [
-    z.looseObject({ decision: z.literal('allow'), reason: z.string().optional() }),
-    z.looseObject({
-      decision: z.literal('ask'),
-      reason: z.string(),
-      request: z.looseObject({ title: z.string(), detail: z.string(), reason: z.string() }),
-    }),
-    z.looseObject({ decision: z.literal('deny'), reason: z.string() }),
-  ],
-  '{decision: "allow"}, {decision: "ask", reason, request} or {decision: "deny", reason}',
-);
-const bindsShape = z.record(z.string(), z.unknown());
 const targetsShape = z.array(z.looseObject({ kind: z.enum(Object.keys(TARGETS)), target: z.string() }));
+const deniedShape = z.object({ denied: text, about: targetsShape.optional() });
+const planShape = z.object({
+  run: isFunction,
+  asks: z.looseObject({ title: z.string(), detail: z.string(), reason: z.string() }).optional(),
+  covers: z.record(z.string(), z.unknown()).optional(),
+  reaches: actionShape.optional(),
+  about: targetsShape.optional(),
+  echoes: z.boolean().optional(),
+  allowedBy: z.string().optional(),
+  close: isFunction.optional(),
+});
 
 /**
  * What a module exports, as a plugin whose fields are what they should be. Each is read once and copied, so that no
@@ -320,19 +317,6 @@ function readTool(
   }
   const broken = (wrong: string): string =>
     `The plugin ${JSON.stringify(owner)} is broken. Its tool ${tool.name}: ${wrong}.`;
-  const fitting = (value: unknown, schema: z.ZodType, what: string): unknown => {
-    const wrong = misfit(value, schema, what);
-    if (wrong === null) return value;
-    throw new Error(broken(wrong));
-  };
-  const checked =
-    (call: Call, schema: z.ZodType, what: string): Call =>
-    async (...args) =>
-      fitting((await call(...args)) ?? null, schema, what);
-  const checkedNow =
-    (call: Call, schema: z.ZodType, what: string): Call =>
-    (...args) =>
-      fitting(call(...args) ?? null, schema, what);
   // The tool has run by then, so the call isn't called failed.
   const executed =
     (call: Call): Call =>
@@ -342,18 +326,24 @@ function readTool(
       if (wrong === null) return value;
       return { title: tool.name, output: `${tool.name} ran, but its result can’t be read. ${broken(wrong)}` };
     };
-  const { action, decide, binds, execute, looks, repeats, shows, targets } = tool;
+  const { execute, looks, plan, ...traits } = tool;
+  if (plan === undefined && execute === undefined) throw new Error(`${label} must have plan() or execute()`);
   return {
-    ...tool,
-    execute: executed(execute),
-    ...(decide === undefined ? {} : { decide: checked(decide, decisionShape.nullable(), 'decide') }),
-    ...(action === undefined ? {} : { action: checked(action, actionShape.nullable(), 'action') }),
-    ...(binds === undefined ? {} : { binds: checked(binds, bindsShape, 'binds') }),
+    ...traits,
     // With such a flag it would remember where it matched.
     ...(looks === undefined ? {} : { looks: new RegExp(looks, looks.flags.replaceAll(/[gy]/gu, '')) }),
-    ...(repeats === undefined ? {} : { repeats: checkedNow(repeats, z.boolean(), 'repeats') }),
-    ...(shows === undefined ? {} : { shows: checkedNow(shows, z.string().nullable(), 'shows') }),
-    ...(targets === undefined ? {} : { targets: checkedNow(targets, targetsShape, 'targets') }),
+    plan: async (params: object, context: object) => {
+      if (plan === undefined) return { run: executed((signal) => execute?.(params, { ...context, signal })) };
+      const given = await plan(params, context);
+      const isDenied = typeof given === 'object' && given !== null && 'denied' in given;
+      try {
+        if (isDenied) return read(given, deniedShape, 'plan');
+        const planned = read(given, planShape, 'plan');
+        return { ...bound(planned, given), run: executed(planned.run.bind(given)) };
+      } catch (error) {
+        throw new Error(broken(thrownLine(error)), { cause: error });
+      }
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { oneLine } from '../util/text.ts';
 import { errorResult } from './registry/result.ts';
-import { defineTool, NO_TARGETS, type Tool } from './tool.ts';
+import { defineTool, type Tool } from './tool.ts';
 
 const MOST_CHOICES = 8;
 const LONGEST_CHOICE = 60;
@@ -27,7 +27,6 @@ export function askUserTool(): Tool {
       'Ask the person whom you answer one question and wait, at most an hour, for their reply, which is the result. Use it when you need the reply to continue, or to offer buttons; ask other questions at the end of your answer. It fails in a turn that no person started.',
     parameters,
     effect: 'idempotent',
-    targets: NO_TARGETS,
     waits: true,
     execute: async ({ question, choices = [] }, { people }) => {
       const title = `asked ${oneLine(question, 80)}`;

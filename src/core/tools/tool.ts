@@ -250,7 +250,7 @@ export interface ToolResult {
 /** What a tool returns: a result whose `metadata` may be left out. */
 export type Executed = Omit<ToolResult, 'metadata'> & Partial<Pick<ToolResult, 'metadata'>>;
 
-/** What policy says of a call before it runs. */
+/** What the rules say of a call before it runs. */
 export type ToolDecision =
   | { readonly decision: 'allow'; /** Why no one is asked, where that is worth telling. */ readonly reason?: string }
   | { readonly decision: 'ask'; readonly reason: string; readonly request: ApprovalRequest }
@@ -279,7 +279,41 @@ export interface ToolFacts {
   readonly looks?: RegExp;
 }
 
-export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> extends ToolFacts {
+/** What a call will do, worked out once, before anything happens. Planning changes nothing. */
+export interface Plan {
+  /** Does it. `signal` aborts at a /stop, the time limit, the end of the process. May throw: that becomes an error result. */
+  run(signal: AbortSignal): Promise<Executed>;
+  /** What a person has to allow first. @default nobody is asked */
+  readonly asks?: ApprovalRequest;
+  /**
+   * What a yes covers beside the tool, its parameters and what was shown, such as the content of files: plain data. The call
+   * is planned again right before its start; it doesn't start when this is different then. @default nothing more
+   */
+  readonly covers?: Readonly<Record<string, unknown>>;
+  /** What it does beyond this conversation; a person is asked where taint demands it. @default nothing */
+  readonly reaches?: DeclaredAction;
+  /** What a call with effects is about, for receipts. @default the tool itself */
+  readonly about?: readonly EffectTarget[];
+  /**
+   * Whether strangers' answer to the call may hold what the model put into it. Then it gives no addresses, and is as private
+   * as the conversation. @default true
+   */
+  readonly echoes?: boolean;
+  /** Why nobody is asked, where that is worth telling in the audit log. */
+  readonly allowedBy?: string;
+  /** Releases what planning holds, such as a descriptor. Called once, when the call is over, also if it never ran. */
+  close?(): Promise<void>;
+}
+
+/** A call that isn't allowed, whoever says yes to it. `denied`: why, one sentence or clause. */
+export interface Denied extends Pick<Plan, 'about'> {
+  readonly denied: string;
+}
+
+export type Planned = Plan | Denied;
+
+/** What is known of a tool, without what its calls do. */
+interface ToolTraits<Schema extends z.ZodObject> extends ToolFacts {
   readonly description: string;
   readonly parameters: Schema;
   /**
@@ -298,38 +332,76 @@ export interface ToolDefinition<Schema extends z.ZodObject = z.ZodObject> extend
   readonly onlyParts?: boolean;
   /** Strangers write what it answers, also its errors: every result counts as untrusted. @default false */
   readonly untrusted?: boolean;
-  /**
-   * Whether strangers' answer to a call may hold what the model put into it: then it gives no addresses, and is as
-   * private as the conversation. @default true
-   */
-  repeats?(params: z.infer<Schema>, context: ToolContext): boolean;
-  /** What of the owner's a call would show, as a person is asked about it in a group; null: nothing. @default null */
-  shows?(params: z.infer<Schema>, context: ToolContext): string | null;
-  /** What a call does beyond this conversation; the registry asks a person where taint demands it. @default null */
-  action?(params: z.infer<Schema>, context: ToolContext): DeclaredAction | null | Promise<DeclaredAction | null>;
-  /**
-   * What a call with effects is about, for receipts; none where it only looks. The registry asks when the call is over.
-   * @default the tool itself
-   */
-  targets?(params: z.infer<Schema>, context: ToolContext): readonly EffectTarget[];
-  /** Decides about these arguments without doing anything. @default allow */
-  decide?(params: z.infer<Schema>, context: ToolContext): ToolDecision | Promise<ToolDecision>;
-  /**
-   * What a yes to this call covers beside the tool and its parameters, such as the content of files: plain data, looked
-   * at when it is asked and again right before the start. @default nothing more
-   */
-  binds?(params: z.infer<Schema>, context: ToolContext): Promise<Readonly<Record<string, unknown>>>;
-  /** Does it. May throw: the registry turns that into an error result. `decide` has allowed it, or a person has. */
-  execute(params: z.infer<Schema>, context: ToolContext): Promise<Executed>;
 }
 
-/** Of a tool with effects of which nothing is to be told, whatever its arguments are. */
-export const NO_TARGETS = (): readonly EffectTarget[] => [];
+/** Several functions that judge a call, until each tool has a plan. */
+export interface Judges<Schema extends z.ZodObject> {
+  repeats?(params: z.infer<Schema>, context: ToolContext): boolean;
+  shows?(params: z.infer<Schema>, context: ToolContext): string | null;
+  action?(params: z.infer<Schema>, context: ToolContext): DeclaredAction | null | Promise<DeclaredAction | null>;
+  targets?(params: z.infer<Schema>, context: ToolContext): readonly EffectTarget[];
+  decide?(params: z.infer<Schema>, context: ToolContext): ToolDecision | Promise<ToolDecision>;
+  binds?(params: z.infer<Schema>, context: ToolContext): Promise<Readonly<Record<string, unknown>>>;
+}
 
-/** A tool whose schema type is forgotten, as the registry keeps it. */
-export type Tool = ToolDefinition;
+/** A tool as the registry keeps it: the type of its schema is forgotten. */
+export interface Tool extends ToolTraits<z.ZodObject>, Judges<z.ZodObject> {
+  /** Until each tool has a plan. */
+  execute(params: z.infer<z.ZodObject>, context: ToolContext): Promise<Executed>;
+  /** Works out what a call with these parameters will do, or why it is denied. A throw denies the call. */
+  plan(params: z.infer<z.ZodObject>, context: ToolContext): Planned | Promise<Planned>;
+}
+
+/** A tool as it is written: with a plan for each call, or, where effect, role and schema say everything, with `execute`. */
+export type ToolDefinition<Schema extends z.ZodObject = z.ZodObject> = ToolTraits<Schema> &
+  (
+    | { plan(params: z.infer<Schema>, context: ToolContext): Planned | Promise<Planned> }
+    | ({
+        /** Does it. May throw: the registry turns that into an error result. */
+        execute(params: z.infer<Schema>, context: ToolContext): Promise<Executed>;
+      } & Judges<Schema>)
+  );
 
 /** Declares a tool; one zod schema serves validation, types and what the model sees. */
-export function defineTool<Schema extends z.ZodObject>(definition: ToolDefinition<Schema>): Tool {
-  return definition;
+export function defineTool<Schema extends z.ZodObject>(definition: ToolDefinition<Schema>): Tool;
+export function defineTool(definition: ToolDefinition): Tool {
+  if ('plan' in definition) return definition as Tool;
+  return planOf(definition);
+}
+
+/** For `reaches` of a call that shows text of the owner; taint forbids it in groups. `detail`: what is shown. */
+export function showsInGroup(detail: string): DeclaredAction {
+  return { action: { kind: 'show-to-group' }, title: 'Show something of yours to a group', detail };
+}
+
+type Judged = Omit<Tool, 'plan'>;
+
+/** A tool whose calls several functions judge, as one with a plan. */
+function planOf(tool: Judged): Tool {
+  const { execute, repeats, shows, action, targets, decide, binds } = tool;
+  return {
+    ...tool,
+    plan: async (params, context) => {
+      let about: readonly EffectTarget[] | undefined;
+      try {
+        about = targets?.call(tool, params, context);
+      } catch {}
+      const own = (await decide?.call(tool, params, context)) ?? { decision: 'allow' };
+      if (own.decision === 'deny') return { denied: own.reason, about };
+      const shown = shows?.call(tool, params, context) ?? null;
+      const declared =
+        (await action?.call(tool, params, context)) ?? (shown === null ? undefined : showsInGroup(shown));
+      const mayAsk = own.decision === 'ask' || (declared !== undefined && context.conversation.taint.untrusted);
+      const plan: Plan = {
+        run: (signal) => execute.call(tool, params, { ...context, signal }),
+        ...(own.decision === 'ask' ? { asks: own.request } : {}),
+        ...(own.decision === 'allow' ? { allowedBy: own.reason } : {}),
+        ...(mayAsk ? { covers: await binds?.call(tool, params, context) } : {}),
+        reaches: declared,
+        about,
+        echoes: repeats?.call(tool, params, context),
+      };
+      return plan;
+    },
+  };
 }

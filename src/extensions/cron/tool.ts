@@ -6,6 +6,7 @@ import {
   defineTool,
   errorResult,
   escapeControlChars,
+  type Executed,
   type Tool,
   type ToolContext,
 } from '../../core/api-tools.ts';
@@ -218,7 +219,7 @@ function callerOf({ call, person }: ToolContext): CronToolCaller {
   return { ...call, role: person.role };
 }
 
-async function silent(cron: CronPort, reason: string, { call }: ToolContext): ReturnType<Tool['execute']> {
+async function silent(cron: CronPort, reason: string, { call }: ToolContext): Promise<Executed> {
   if (!(await cron.silence(call.turnId, oneLine(reason, 400)))) {
     return errorResult('cron silent', 'This turn answers a person, so it cannot be silent: answer.');
   }

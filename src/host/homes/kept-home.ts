@@ -101,14 +101,20 @@ export async function openKeptHome(
     openTape: (open) => async (path) => ({ ...(await open(path)), datasync: async () => {} }),
     wrapTool: (tool) => ({
       ...tool,
-      execute: async (params, context) => {
-        await permit.granted(context.signal);
-        const signal = AbortSignal.any([context.signal, permit.ended]);
-        try {
-          return await tool.execute(params, { ...context, signal, permit });
-        } finally {
-          if (tool.effect !== 'none') files.touched(paths.workspace);
-        }
+      plan: async (params, context) => {
+        const plan = await tool.plan(params, { ...context, permit });
+        if ('denied' in plan) return plan;
+        return {
+          ...plan,
+          run: async (signal) => {
+            await permit.granted(signal);
+            try {
+              return await plan.run(AbortSignal.any([signal, permit.ended]));
+            } finally {
+              if (tool.effect !== 'none') files.touched(paths.workspace);
+            }
+          },
+        };
       },
     }),
     wrapSource: (source) => ({ ...source, permit, open: async () => permitted(permit, await source.open()) }),

@@ -123,7 +123,7 @@ const EVERY: Readonly<Record<string, Tests>> = {
   'core/skills/walk.ts': ['skills/catalog'],
   'core/storage/named-paths.ts': ['storage/untrusted-files'],
   'core/storage/untrusted-files.ts': ['storage/untrusted-files'],
-  'core/tools/registry/ask-about.ts': ['tools/ask-about', 'tools/registry'],
+  'core/tools/registry/registry.ts': ['tools/ask-about', 'tools/registry'],
   'core/tools/exec/remembered-commands.ts': ['tools/exec-ask-about'],
   'core/tools/exec/taint.ts': ['tools/file-taint', 'tools/exec-ask-about'],
   'core/tools/exec/limit-watch.ts': ['tools/exec-limits'],
@@ -140,10 +140,14 @@ const EVERY: Readonly<Record<string, Tests>> = {
   ],
   'extensions/memory/write-tool.ts': ['tools/memory-write', 'tools/file-guards'],
   'core/tools/message.ts': ['tools/message', 'e2e/heartbeat'],
-  'core/tools/registry/policy.ts': ['tools/registry'],
-  'core/tools/registry/run-once.ts': ['tools/registry'],
-  'core/tools/registry/skill-limits.ts': ['tools/skill-limits', 'e2e/skills'],
-  'core/tools/registry/tainted-call.ts': ['tools/tainted-call', 'tools/ask-about'],
+  'core/tools/registry/decide.ts': [
+    'tools/registry',
+    'tools/skill-limits',
+    'tools/tainted-call',
+    'tools/ask-about',
+    'e2e/skills',
+  ],
+  'core/tools/registry/outside-turn.ts': ['tools/registry'],
   'core/tools/web/links.ts': ['tools/web-page-text'],
 };
 
@@ -342,7 +346,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'extensions/memory/search-tool.ts': 'branch@scopeOf',
   'extensions/memory/write-tool.ts': 'side@decide',
   'core/tools/registry/registry.ts': 'if@decide',
-  'core/tools/registry/run-once.ts': 'side@runToolOnce',
+  'core/tools/registry/outside-turn.ts': 'side@runToolOnce',
   'core/tools/web/web-search.ts': 'branch@automatic',
 };
 

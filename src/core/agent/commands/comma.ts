@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts';
 import { contextOutsideTurn } from '../../tools/registry/outside-turn.ts';
-import { camelCase, ownParameter } from '../../tools/registry/parameter-aliases.ts';
+import { camelCase, ownParameter } from '../../tools/registry/arguments.ts';
 import { renderResult } from '../../tools/registry/result.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { cut } from '../../util/text.ts';

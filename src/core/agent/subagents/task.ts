@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { sessionKeyOf, type InboundMessage } from '../../bus/messages.ts';
 import type { Origin } from '../../bus/origins.ts';
 import { runFactsOf, runMetadata } from '../../bus/run.ts';
-import { matches } from '../../tools/registry/policy.ts';
+import { matches } from '../../tools/registry/decide.ts';
 import type { ToolFacts } from '../../tools/tool.ts';
 
 export const SUBAGENT: Origin = { name: 'subagent', isAsked: true, hasReader: true };

@@ -71,10 +71,10 @@ async function resultOf(pending: PendingCall, turn: ToolCalls): Promise<EntryDra
   const { callId, name } = pending.call;
   if (pending.started) {
     await turn.interrupted(callId, name);
-    return toolEntry(turn.facts.turnId, pending, withoutRun(pending.call, INTERRUPTED, 'unknown', turn), true);
+    return toolEntry(turn.facts.turnId, pending, await withoutRun(pending.call, INTERRUPTED, 'unknown', turn), true);
   }
   if (pending.cutOff) {
-    return toolEntry(turn.facts.turnId, pending, withoutRun(pending.call, CUT_OFF, 'failed', turn), false);
+    return toolEntry(turn.facts.turnId, pending, await withoutRun(pending.call, CUT_OFF, 'failed', turn), false);
   }
   turn.live(toolStart(pending.call, turn));
   const runPart = callsInside(pending, turn);
@@ -122,7 +122,7 @@ function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): RunP
     const call = { ...outer, callId, name, arguments: given };
     if (begun?.has(callId) === true) {
       await turn.interrupted(callId, name);
-      return withoutRun(call, INTERRUPTED, 'unknown', turn);
+      return await withoutRun(call, INTERRUPTED, 'unknown', turn);
     }
     turn.live(toolStart(call, turn));
     const result = await run(call, { ...turn, context: inTurn });
@@ -155,7 +155,7 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
   );
   if ('denied' in before) {
     const failure = `The plugin ${before.by} did not allow it: ${before.denied}`;
-    return { ...withoutRun(call, before.denied, 'refused', turn), refused: true, failure };
+    return { ...(await withoutRun(call, before.denied, 'refused', turn)), refused: true, failure };
   }
   const hooked = before.value;
   const intent = (name: string): EntryDraft => ({
@@ -187,13 +187,14 @@ async function run(call: ToolCallPart, turn: ToolCalls): Promise<ToolResult> {
 }
 
 /** The result of a call that is not run. */
-function withoutRun(
+async function withoutRun(
   call: ToolCallPart,
   output: string,
   outcome: 'unknown' | 'failed' | 'refused',
   { app, context }: ToolCalls,
-): ToolResult {
-  return { ...errorResult(call.name, output), effects: app.tools.effectsOf(call, context(call.callId), { outcome }) };
+): Promise<ToolResult> {
+  const effects = await app.tools.effectsOf(call, context(call.callId), { outcome });
+  return { ...errorResult(call.name, output), effects };
 }
 
 /** The result of a call as the tape keeps it. */

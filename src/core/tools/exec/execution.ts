@@ -4,7 +4,7 @@ import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { AppError } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
 import { oneLine } from '../../util/text.ts';
-import { CHANGED } from '../registry/ask-about.ts';
+import { CHANGED } from '../registry/result.ts';
 import type { ToolContext, ToolResult } from '../tool.ts';
 import { startInBackground } from './background/start.ts';
 import type { ExecDecisions } from './decision.ts';

@@ -10,7 +10,7 @@ import { editText, fileEditSchema } from './text-edit.ts';
 import { decideLosses } from './patch-draft.ts';
 import { readWhole, writeThrough } from './whole-file.ts';
 import { errorResult } from '../registry/result.ts';
-import { defineTool, type Tool } from '../tool.ts';
+import { defineTool, type Executed, type Tool, type ToolContext } from '../tool.ts';
 
 export function editFileTool(files: FileAccess): Tool {
   const { guard } = files;
@@ -62,8 +62,8 @@ export function editFileTool(files: FileAccess): Tool {
 async function createNew(
   files: FileAccess,
   { path, newText }: { path: string; newText: string },
-  context: Parameters<Tool['execute']>[1],
-): ReturnType<Tool['execute']> {
+  context: ToolContext,
+): Promise<Executed> {
   const exists = await readWhole(files.guard, path, context).then(
     () => true,
     (error: unknown) => {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { OwnWordsError } from '../../util/errors.ts';
-import { matches } from '../registry/policy.ts';
+import { matches } from '../registry/decide.ts';
 import { toJsonSchema } from '../registry/schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 import { toolHash, type ForeignTool, type Listing } from './listing.ts';

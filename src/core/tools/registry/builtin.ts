@@ -1,4 +1,4 @@
-import { PAGE_MARGIN } from './page-margin.ts';
+import { PAGE_MARGIN } from './result.ts';
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
 import type { PathGuard } from '../../security/paths/guard.ts';
 import type { Clock } from '../../util/clock.ts';

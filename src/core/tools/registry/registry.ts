@@ -1,27 +1,36 @@
-import type { Role } from '../../bus/messages.ts';
-import type { ToolSpec } from '../../providers/provider.ts';
+import { approvalHash } from '../../security/access/approval-hash.ts';
+import type { AuditDraft } from '../../storage/audit-log.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { nearest, sentences } from '../../util/text.ts';
 import { parseArguments } from './arguments.ts';
-import { askAbout, CHANGED } from './ask-about.ts';
-import { auditOf, isAudited, type Audit } from './audited.ts';
-import { becameOf, effectsOf } from './effects.ts';
-import { refusalOf, type ToolPolicy } from './policy.ts';
-import { doubted, ownError, refusal, thrownResult } from './own-results.ts';
-import { capOutput, failureLine, refusedResult, uncallable } from './result.ts';
-import { refusedBySkills } from './skill-limits.ts';
-import { shownToGroup, withTaint } from './tainted-call.ts';
-import { ToolTable, type Registered } from './tool-table.ts';
+import { decide, refusalOf, type ToolPolicy } from './decide.ts';
+import {
+  becameOf,
+  capOutput,
+  CHANGED,
+  doubted,
+  effectsAbout,
+  failureLine,
+  ownError,
+  refusal,
+  refusedResult,
+  thrownResult,
+  uncallable,
+  type Became,
+} from './result.ts';
+import { ToolTable } from './tool-table.ts';
 import type {
+  ApprovalAnswer,
+  ApprovalRequest,
   CallIds,
   CallPerson,
   Effect,
-  EffectClass,
   Executed,
+  Plan,
+  Planned,
   Tool,
   ToolContext,
   ToolDecision,
-  ToolFacts,
   ToolResult,
 } from '../tool.ts';
 
@@ -44,8 +53,8 @@ export interface RegistryOptions {
   readonly maxOutput: number;
   /** Keeps an output longer than `maxOutput` in a file that the session can read. @default the rest is lost */
   readonly spill?: KeepWhole;
-  /** Records each decision before the call runs. @default not recorded */
-  readonly audit?: Audit;
+  /** Records each decision before the call runs. Never rejects. @default not recorded */
+  readonly audit?: (draft: AuditDraft) => Promise<void>;
   /** Each tool as it is registered, for a trial. @default as it is */
   readonly wrap?: (tool: Tool) => Tool;
   /** One sentence that the channel of this person (`channel:id`) has no owner; null when it has one. @default always null */
@@ -65,274 +74,231 @@ export interface ToolRunOptions {
   readonly slot?: <T>(task: () => Promise<T>) => Promise<T>;
 }
 
-type Ready = { readonly tool: Tool; readonly params: Record<string, unknown> };
+/** A call that its role may make and whose arguments fit. */
+interface Ready {
+  readonly tool: Tool;
+  readonly params: Record<string, unknown>;
+}
 
-/** Holds all tools, checks and decides each call, runs it, and always returns a result, also for a refusal or an error. */
-export class ToolRegistry {
+/** Why a call cannot be made. */
+interface Problem {
+  /** Undefined: there is none of that name. */
+  readonly tool?: Tool;
+  readonly problem: string;
+  /** Its role may not call it. */
+  readonly isRefused?: boolean;
+  /** The arguments do not fit. */
+  readonly isMisfit?: boolean;
+}
+
+type Verdict = Pick<AuditDraft, 'decision'> & Partial<Pick<AuditDraft, 'reason' | 'approval'>>;
+
+/**
+ * Holds all tools and makes each call: find and parse, plan, decide, ask, audit and intent, run, then redact, cap and fence.
+ * It always returns a result, also for a refusal or an error.
+ */
+export class ToolRegistry extends ToolTable {
   readonly #options: RegistryOptions;
-  readonly #tools: ToolTable;
-  readonly #specs = new Map<Role, readonly ToolSpec[]>();
-  /** By the tools of a session, and the specs of all others. */
-  readonly #sessionSpecs = new WeakMap<readonly Registered[], WeakMap<readonly ToolSpec[], readonly ToolSpec[]>>();
-  /** The tools that `#specs` are of. */
-  #specsOf: readonly Registered[] = [];
 
   constructor(options: RegistryOptions) {
+    super(options);
     this.#options = options;
-    this.#tools = new ToolTable(options.wrap);
   }
 
-  /** As `ToolTable.register`. */
-  register(tool: Tool): Disposable {
-    return this.#tools.register(tool);
-  }
-
-  /** As `ToolTable.registerFor`. */
-  registerFor(session: string, tool: Tool): Disposable {
-    return this.#tools.registerFor(session, tool);
-  }
-
-  /** As `ToolTable.setPlugins`. */
-  setPlugins<Given extends { readonly tool: Tool }>(all: readonly Given[]): readonly Given[] {
-    return this.#tools.setPlugins(all);
-  }
-
-  /** Does this work with the tools that plugins have now, also when they are replaced meanwhile. */
-  hold<T>(work: () => Promise<T>): Promise<T> {
-    return this.#tools.hold(work);
-  }
-
-  /** The policy is another one now: what each role may call is looked up anew. */
-  policyChanged(): void {
-    this.#specs.clear();
-  }
-
-  /**
-   * The specs of the tools that a role may call, in the order of `list`; with a session those of that session alone
-   * behind them. The same list until one changes.
-   */
-  specs(role: Role, session?: string): readonly ToolSpec[] {
-    const common = this.#commonSpecs(role);
-    const own = session === undefined ? [] : this.#tools.ofSession(session);
-    if (own.length === 0) return common;
-    const known = this.#sessionSpecs.get(own)?.get(common);
-    if (known !== undefined) return known;
-    const more = own.filter(({ tool }) => refusalOf(tool, role, this.#options.policy) === null);
-    const specs = [...common, ...more.map(({ spec }) => spec)];
-    this.#sessionSpecs.set(own, new WeakMap([[common, specs]]));
-    return specs;
-  }
-
-  #commonSpecs(role: Role): readonly ToolSpec[] {
-    const all = this.list();
-    if (this.#specsOf !== all) this.#specs.clear();
-    this.#specsOf = all;
-    const known = this.#specs.get(role);
-    if (known !== undefined) return known;
-    const specs = all
-      .filter(({ tool }) => refusalOf(tool, role, this.#options.policy) === null)
-      .map(({ spec }) => spec);
-    this.#specs.set(role, specs);
-    return specs;
-  }
-
-  /** As `ToolTable.list`, in which a new MCP tool keeps the cached prompt prefix. */
-  list(): readonly Registered[] {
-    return this.#tools.list();
-  }
-
-  /** As `ToolTable.find`. */
-  named(name: string, session?: string): (ToolFacts & Pick<Tool, 'effect'>) | undefined {
-    return this.#tools.find(name, session);
-  }
-
-  /** The effect class of a tool; `none` for an unknown name, which runs nothing. */
-  effectOf(name: string, session?: string): EffectClass {
-    return this.#tools.find(name, session)?.effect ?? 'none';
+  /** Makes a call. Rejects only when `beforeEffect` or `audit` does. */
+  async run(call: RequestedCall, context: ToolContext, options: ToolRunOptions = {}): Promise<ToolResult> {
+    const ready = this.#ready(call, context);
+    if ('problem' in ready) {
+      if (ready.isRefused === true) await this.#audit(call, context, { decision: 'refused', reason: ready.problem });
+      const name = call.name.slice(0, LONGEST_NAME);
+      const result = ready.isRefused === true ? refusedResult(name, ready.problem) : uncallable(name, ready);
+      return await this.#finish(result, { tool: ready.tool, planned: {} }, context);
+    }
+    const planned = await plan(ready, context);
+    const result = await this.#perform(call, { ready, planned }, context, options);
+    return await this.#finish(result, { tool: ready.tool, planned }, context);
   }
 
   /** Decides whether a call is allowed, refused, or needs a person's approval. Runs nothing. Never rejects. */
   async decide(call: RequestedCall, context: ToolContext): Promise<ToolDecision> {
-    const ready = this.#prepare(call, context);
+    const ready = this.#ready(call, context);
     if ('problem' in ready) return { decision: 'deny', reason: ready.problem };
-    const withheld = context.limits.withheld(ready.tool.name);
-    if (withheld !== null) return { decision: 'deny', reason: `${withheld}.` };
-    const limited = refusedBySkills(ready.tool.name, ready.params, context.limits.skills);
-    if (limited !== null) return { decision: 'deny', reason: limited };
-    const { tool, params } = ready;
-    try {
-      const decision = (await tool.decide?.(params, context)) ?? { decision: 'allow' };
-      if (decision.decision === 'deny') return decision;
-      const declared =
-        (await tool.action?.(params, context)) ?? shownToGroup(tool.shows?.(params, context), context.person);
-      return withTaint(decision, declared, context.conversation.taint);
-    } catch (error) {
-      return { decision: 'deny', reason: failureLine(error) };
-    }
+    const planned = await plan(ready, context);
+    await close(planned);
+    return decide(planned, ready, context);
   }
 
-  /** Decides, asks a person if needed, and runs the call. Rejects only when `beforeEffect` or `audit` does. */
-  async run(call: RequestedCall, context: ToolContext, options: ToolRunOptions = {}): Promise<ToolResult> {
-    const result = await this.#run(call, context, options);
-    const untrusted = result.untrusted === true || this.#find(call, context)?.untrusted === true;
-    const isPrivate =
-      result.private === true || (untrusted && context.conversation.taint.private && this.#repeats(call, context));
-    const bits = { ...(untrusted ? { untrusted } : {}), ...(isPrivate ? { private: true } : {}) };
-    const effects = result.effects ?? this.effectsOf(call, context, becameOf(result));
-    return this.#clean({ ...result, ...bits, ...(effects.length === 0 ? {} : { effects }) }, context);
+  /** What a call that ended so, without a run of its own, changed or meant to change, without secrets. Never rejects. */
+  async effectsOf(call: RequestedCall, context: ToolContext, became: Became): Promise<readonly Effect[]> {
+    const ready = this.#ready(call, context);
+    if ('problem' in ready) return this.#effects(ready.tool, undefined, became);
+    const planned = await plan(ready, context);
+    await close(planned);
+    return this.#effects(ready.tool, planned.about, became);
   }
 
-  /** What a call that ended so changed or meant to change, without secrets. Never throws. */
-  effectsOf(
+  /** Decides about a planned call, asks a person if needed, and runs it. */
+  async #perform(
     call: RequestedCall,
+    { ready, planned }: { readonly ready: Ready; readonly planned: Planned },
     context: ToolContext,
-    became: Pick<Effect, 'outcome' | 'exitCode' | 'missing'>,
-  ): readonly Effect[] {
-    const ended = { tool: this.#find(call, context), arguments: call.arguments, context };
-    return effectsOf(ended, became).map((effect) =>
-      effect.target === null ? effect : { ...effect, target: this.#options.redact(effect.target) },
-    );
-  }
-
-  async #run(call: RequestedCall, context: ToolContext, options: ToolRunOptions): Promise<ToolResult> {
-    const ready = this.#prepare(call, context);
-    const audit = async (verdict: Parameters<typeof auditOf>[2]): Promise<void> =>
-      this.#options.audit?.(auditOf(call, context, verdict));
-    if ('problem' in ready) {
-      if (ready.refused === true) await audit({ decision: 'refused', reason: ready.problem });
-      const name = call.name.slice(0, LONGEST_NAME);
-      return ready.refused === true ? refusedResult(name, ready.problem) : uncallable(name, ready);
-    }
+    options: ToolRunOptions,
+  ): Promise<ToolResult> {
     const { tool } = ready;
-    const decision = await this.decide(call, context);
+    const decision = decide(planned, ready, context);
     const { reason = null } = decision;
-    if (decision.decision === 'deny') {
-      await audit({ decision: 'refused', reason });
-      return refusal(tool, `Refused: ${decision.reason}`);
+    if (decision.decision === 'allow' && !('denied' in planned)) {
+      const isAudited = tool.effect !== 'none' || tool.untrusted === true;
+      if (isAudited) await this.#audit(call, context, { decision: 'allowed', reason });
+      return await this.#execute(tool, planned, context, options);
     }
-    if (decision.decision === 'allow') {
-      if (isAudited(tool)) await audit({ decision: 'allowed', reason });
-      return this.#execute(ready, context, options);
+    await close(planned);
+    if (decision.decision !== 'ask' || 'denied' in planned) {
+      await this.#audit(call, context, { decision: 'refused', reason });
+      return refusal(tool, `Refused: ${reason}`);
     }
-    const asked = await askAbout(ready, decision.request, context);
-    if ('allowed' in asked) {
-      await audit({ decision: 'approved', reason, approval: asked.by });
-      return { ...(await this.#execute(ready, asked.allowed, options)), approved: true };
+    const asked = await askAbout(ready, { plan: planned, request: decision.request }, context);
+    if (!asked.approved) {
+      await this.#audit(call, context, { decision: 'declined', reason, approval: asked.reason });
+      return refusal(tool, sentences(`Not done: ${asked.reason}`, decision.reason));
     }
-    await audit({ decision: 'declined', reason, approval: asked.reason });
-    return refusal(tool, sentences(`Not done: ${asked.reason}`, decision.reason));
+    await this.#audit(call, context, { decision: 'approved', reason, approval: asked.by });
+    return { ...(await this.#execute(tool, asked.again, asked.context, options)), approved: true };
   }
 
-  async #execute({ tool, params }: Ready, context: ToolContext, options: ToolRunOptions): Promise<ToolResult> {
-    if (context.signal.aborted) return ownError(tool, 'Not started: the turn was stopped.');
+  /** Runs a plan. After a yes it is made anew, right before the start. */
+  async #execute(
+    tool: Tool,
+    planned: Plan | Approved['again'],
+    context: ToolContext,
+    options: ToolRunOptions,
+  ): Promise<ToolResult> {
     const slot = tool.waits === true ? undefined : options.slot;
-    let started = false;
+    let held = typeof planned === 'function' ? null : planned;
+    let running: Promise<unknown> | undefined;
     try {
+      if (context.signal.aborted) return ownError(tool, 'Not started: the turn was stopped.');
       return await (slot ?? unlimited)(async () => {
         context.signal.throwIfAborted();
-        if ((await context.approval?.changed()) === true) return ownError(tool, CHANGED);
+        const plan = typeof planned === 'function' ? await planned() : planned;
+        held = plan;
+        if (plan === null) return ownError(tool, CHANGED);
         if (tool.effect !== 'none') await options.beforeEffect?.(tool.effect);
         context.signal.throwIfAborted();
-        started = true;
-        return this.#within(tool, params, context);
+        return await this.#within(tool, (signal) => (running = plan.run(signal)), context.signal);
       });
     } catch (error) {
       if (context.signal.aborted) {
-        return started ? doubted(tool, CUT_OFF) : ownError(tool, `${CUT_OFF} It had not started.`);
+        return running === undefined ? ownError(tool, `${CUT_OFF} It had not started.`) : doubted(tool, CUT_OFF);
       }
-      if (!started && tool.effect !== 'none') throw error;
+      if (running === undefined && tool.effect !== 'none') throw error;
       return thrownResult(tool, error);
+    } finally {
+      // A run that was given up may still use what its plan holds.
+      void Promise.resolve(running)
+        .catch(() => {})
+        .then(() => held?.close?.())
+        .catch(() => {});
     }
   }
 
-  async #within(tool: Tool, params: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
-    if (tool.waits === true) return whole(await this.#cleanedUp(tool.execute(params, context), context.signal));
-    const limitMs = tool.timeoutMs ?? TIMEOUT_MS;
+  /** What a run returns. A run that takes too long is given up, and one that is stopped gets `CLEAN_UP_MS` to end its processes. */
+  async #within(tool: Tool, run: Plan['run'], stopped: AbortSignal): Promise<ToolResult> {
     const { clock } = this.#options;
-    using limit = deadline(clock, limitMs, tool.name);
-    const signal = AbortSignal.any([context.signal, limit.signal]);
-    const running = tool.execute(params, { ...context, signal });
+    const limitMs = tool.timeoutMs ?? TIMEOUT_MS;
+    using limit = tool.waits === true ? null : deadline(clock, limitMs, tool.name);
+    const signal = limit === null ? stopped : AbortSignal.any([stopped, limit.signal]);
+    const running: Promise<Executed> = run(signal);
     try {
-      return whole(await this.#cleanedUp(running, signal, context.signal));
+      return { metadata: {}, ...(await raceAbort(running, signal)) };
     } catch (error) {
-      if (!limit.signal.aborted || context.signal.aborted) throw error;
+      if (stopped.aborted) await Promise.race([running.catch(() => {}), sleep(clock, CLEAN_UP_MS)]);
+      if (limit?.signal.aborted !== true || stopped.aborted) throw error;
       const seconds = Math.round(limitMs / 1000);
       return doubted(tool, `The call was stopped after ${seconds} s, the longest that this tool may take.`);
     }
   }
 
-  /** Rejects when `signal` aborts. After a /stop (`stopped`) it first waits up to `CLEAN_UP_MS` for the tool to end its processes. */
-  async #cleanedUp<T>(running: Promise<T>, signal: AbortSignal, stopped = signal): Promise<T> {
-    try {
-      return await raceAbort(running, signal);
-    } catch (error) {
-      if (stopped.aborted) await Promise.race([running.catch(() => {}), sleep(this.#options.clock, CLEAN_UP_MS)]);
-      throw error;
-    }
-  }
-
-  #prepare(
-    call: RequestedCall,
-    context: ToolContext,
-  ): Ready | { readonly problem: string; readonly refused?: boolean; readonly isMisfit?: boolean } {
-    const { role } = context.person;
-    const tool = this.#find(call, context);
+  /** Finds the tool and parses its arguments. */
+  #ready(call: RequestedCall, { call: { sessionKey }, person }: ToolContext): Ready | Problem {
+    const tool = this.named(call.name, sessionKey);
     if (tool === undefined) {
-      const known = this.specs(role, context.call.sessionKey).map(({ name }) => name);
+      const known = this.specs(person.role, sessionKey).map(({ name }) => name);
       const guess = nearest(call.name, known);
       const all = known.length === 0 ? 'There are none here.' : `There are: ${known.join(', ')}.`;
       const hint = guess === undefined ? all : `Did you mean ${guess}?`;
       return { problem: `There is no tool named ${call.name.slice(0, LONGEST_NAME)}. ${hint}` };
     }
-    const refusal = this.#refusal(tool, context.person);
-    if (refusal !== null) return { problem: refusal, refused: true };
+    const refused = this.#refusal(tool, person);
+    if (refused !== null) return { tool, problem: refused, isRefused: true };
     try {
       const parsed = parseArguments(tool.parameters, call.arguments);
-      return parsed.ok ? { tool, params: parsed.params } : { problem: parsed.problem, isMisfit: true };
+      return parsed.ok ? { tool, params: parsed.params } : { tool, problem: parsed.problem, isMisfit: true };
     } catch (error) {
-      return { problem: `The arguments could not be checked, so nothing was done: ${failureLine(error)}` };
+      return { tool, problem: `The arguments could not be checked, so nothing was done: ${failureLine(error)}` };
     }
   }
 
   /** The reason why a role may not call a tool. A trusted person in a direct chat also reads how to get an owner, if there is none. */
   #refusal(tool: Tool, { role, chatType, who }: CallPerson): string | null {
-    const refusal = refusalOf(tool, role, this.#options.policy);
-    if (refusal === null || tool.role !== 'owner' || role !== 'trusted' || chatType !== 'direct') return refusal;
-    return `${refusal} ${this.#options.ownerless?.(who ?? '') ?? ''}`.trim();
+    const refused = refusalOf(tool, role, this.#options.policy);
+    if (refused === null || tool.role !== 'owner' || role !== 'trusted' || chatType !== 'direct') return refused;
+    return `${refused} ${this.#options.ownerless?.(who ?? '') ?? ''}`.trim();
   }
 
-  /** Whether the result may repeat the arguments, which can hold private text. True when the tool does not say or throws. */
-  #repeats(call: RequestedCall, context: ToolContext): boolean {
-    const ready = this.#prepare(call, context);
-    if ('problem' in ready) return true;
-    try {
-      return ready.tool.repeats?.(ready.params, context) ?? true;
-    } catch {
-      return true;
-    }
+  async #audit(
+    asked: RequestedCall,
+    { call: { turnId, sessionKey }, person }: ToolContext,
+    { decision, reason = null, approval = null }: Verdict,
+  ): Promise<void> {
+    await this.#options.audit?.({
+      turn: turnId,
+      session: sessionKey,
+      who: person.who,
+      role: person.role,
+      origin: person.origin,
+      // Line breaks in JSON are only white space between its parts.
+      what: `${asked.name} ${asked.arguments}`.replaceAll(/\s*[\r\n]\s*/gu, ' '),
+      decision,
+      reason,
+      approval,
+    });
   }
 
-  #find({ name }: RequestedCall, { call }: ToolContext): Tool | undefined {
-    return this.#tools.find(name, call.sessionKey);
-  }
-
-  async #clean(result: ToolResult, context: ToolContext): Promise<ToolResult> {
+  /** The result with its marks and effects, without secrets, and no longer than it may be. */
+  async #finish(
+    result: ToolResult,
+    { tool, planned }: { readonly tool: Tool | undefined; readonly planned: Pick<Plan, 'about' | 'echoes'> },
+    context: ToolContext,
+  ): Promise<ToolResult> {
     const { redact, maxOutput } = this.#options;
-    const metadata = Object.fromEntries(
-      Object.entries(result.metadata).map(([key, value]) => [key, typeof value === 'string' ? redact(value) : value]),
-    );
+    const { title, metadata, note, failure } = result;
+    const untrusted = result.untrusted === true || tool?.untrusted === true;
+    const echoed = untrusted && context.conversation.taint.private && planned.echoes !== false;
+    const effects = result.effects ?? this.#effects(tool, planned.about, becameOf(result));
     const output = redact(result.output);
     // A page of a longer text is not kept in a file: the tool can read the whole again.
-    const isPage = result.metadata['truncated'] === true;
-    const kept = output.length > maxOutput && !isPage ? await this.#spill(context, output) : undefined;
+    const kept =
+      output.length > maxOutput && metadata['truncated'] !== true ? await this.#spill(context, output) : undefined;
     return {
       ...result,
-      title: redact(result.title),
+      ...(untrusted ? { untrusted } : {}),
+      ...(result.private === true || echoed ? { private: true } : {}),
+      ...(effects.length === 0 ? {} : { effects }),
+      title: redact(title),
       output: capOutput(output, maxOutput, kept),
-      ...(result.note === undefined ? {} : { note: redact(result.note) }),
-      ...(result.failure === undefined ? {} : { failure: redact(result.failure) }),
-      metadata,
+      ...(note === undefined ? {} : { note: redact(note) }),
+      ...(failure === undefined ? {} : { failure: redact(failure) }),
+      metadata: Object.fromEntries(
+        Object.entries(metadata).map(([key, value]) => [key, typeof value === 'string' ? redact(value) : value]),
+      ),
     };
+  }
+
+  #effects(tool: Tool | undefined, about: Plan['about'], became: Became): readonly Effect[] {
+    return effectsAbout(tool, about, became).map((effect) =>
+      effect.target === null ? effect : { ...effect, target: this.#options.redact(effect.target) },
+    );
   }
 
   /** Path of the file with the whole output; undefined when it could not be written. */
@@ -345,10 +311,79 @@ export class ToolRegistry {
   }
 }
 
-function unlimited<T>(task: () => Promise<T>): Promise<T> {
-  return task();
+async function plan({ tool, params }: Ready, context: ToolContext): Promise<Planned> {
+  try {
+    return await tool.plan(params, context);
+  } catch (error) {
+    return { denied: failureLine(error) };
+  }
 }
 
-function whole(executed: Executed): ToolResult {
-  return { metadata: {}, ...executed };
+async function close(planned: Planned): Promise<void> {
+  if (!('denied' in planned)) await planned.close?.().catch(() => {});
+}
+
+interface Approved {
+  readonly approved: true;
+  readonly by: string;
+  /** In which the call must run. */
+  readonly context: ToolContext;
+  /** Plans the call anew; null when that isn't what the yes was for. */
+  readonly again: () => Promise<Plan | null>;
+}
+
+/** Asks a person about a call. A stop, or an error while asking, counts as a no. */
+async function askAbout(
+  ready: Ready,
+  { plan: shown, request }: { readonly plan: Plan; readonly request: ApprovalRequest },
+  context: ToolContext,
+): Promise<Approved | Extract<ApprovalAnswer, { approved: false }>> {
+  const hash = hashOf(ready, shown, request, context);
+  if (hash === null) return { approved: false, reason: 'it cannot be determined what an approval would allow' };
+  const answer = await answerTo({ ...request, hash }, context);
+  if (!answer.approved) return answer;
+  const again = async (): Promise<Plan | null> => {
+    const planned = await plan(ready, allowed);
+    const decision = decide(planned, ready, allowed);
+    if (decision.decision !== 'deny' && !('denied' in planned)) {
+      // Where nobody would be asked any more, for example after "always", what it covers decides alone.
+      const now = decision.decision === 'ask' ? decision.request : request;
+      if (hashOf(ready, planned, now, context) === hash) return planned;
+    }
+    await close(planned);
+    return null;
+  };
+  const changed = async (): Promise<boolean> => {
+    const planned = await again();
+    await planned?.close?.();
+    return planned === null;
+  };
+  const allowed: ToolContext = { ...context, approval: { covers: request.path ?? request.detail, changed } };
+  return { approved: true, by: answer.by ?? 'somebody', context: allowed, again };
+}
+
+async function answerTo(request: ApprovalRequest, context: ToolContext): Promise<ApprovalAnswer> {
+  try {
+    return await raceAbort(context.people.approve(request), context.signal);
+  } catch (error) {
+    return { approved: false, reason: context.signal.aborted ? 'the turn was stopped' : failureLine(error) };
+  }
+}
+
+/** Hash of everything that a yes allows; null when `covers` is no plain data. */
+function hashOf(
+  { tool, params }: Ready,
+  { covers }: Plan,
+  { title, detail, path }: ApprovalRequest,
+  { files: { workingDirectory } }: ToolContext,
+): string | null {
+  try {
+    return approvalHash({ tool: tool.name, params, workingDirectory, covers, title, detail, path });
+  } catch {
+    return null;
+  }
+}
+
+function unlimited<T>(task: () => Promise<T>): Promise<T> {
+  return task();
 }

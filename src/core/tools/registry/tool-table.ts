@@ -1,9 +1,10 @@
+import type { Role } from '../../bus/messages.ts';
 import type { ToolSpec } from '../../providers/provider.ts';
 import { AppError } from '../../util/errors.ts';
 import { Held } from '../../util/held.ts';
-import { ownName } from './aliases.ts';
+import { refusalOf, type ToolPolicy } from './decide.ts';
 import { toJsonSchema } from './schema.ts';
-import type { Tool } from '../tool.ts';
+import type { EffectClass, Tool } from '../tool.ts';
 
 /** A tool with what models are told of it. */
 export interface Registered {
@@ -11,7 +12,41 @@ export interface Registered {
   readonly spec: ToolSpec;
 }
 
+/** Names of tools in other programs, which models call by habit → our name. */
+const ALIASES: Readonly<Record<string, string>> = {
+  read: 'read_file',
+  write: 'write_file',
+  edit: 'edit_file',
+  multiedit: 'apply_patch',
+  ls: 'list_dir',
+  list_directory: 'list_dir',
+  bash: 'exec',
+  shell: 'exec',
+  run_command: 'exec',
+  glob: 'glob',
+  grep: 'grep',
+  websearch: 'web_search',
+  webfetch: 'web_fetch',
+  fetch: 'web_fetch',
+  task: 'spawn',
+  'fs.read': 'read_file',
+  'fs.write': 'write_file',
+  'fs.edit': 'edit_file',
+  'fs.list': 'list_dir',
+};
+
+/** Our name of a tool that a model calls by the name it has in other programs; another name as it is. */
+export function ownName(name: string): string {
+  return ALIASES[name.toLowerCase()] ?? name;
+}
+
 const NONE: readonly Registered[] = [];
+
+interface TableOptions {
+  readonly policy: ToolPolicy;
+  /** Each tool as it is registered. @default as it is */
+  readonly wrap?: (tool: Tool) => Tool;
+}
 
 /** The tools by their names: those that are registered one by one, and those of plugins, which are replaced as a whole. */
 export class ToolTable {
@@ -19,20 +54,21 @@ export class ToolTable {
   /** Those of single sessions. */
   readonly #sessions = new Map<string, readonly Registered[]>();
   readonly #plugins = new Held<ReadonlyMap<string, Registered>>(new Map());
+  readonly #policy: ToolPolicy;
   readonly #wrap: (tool: Tool) => Tool;
   #list: { readonly plugins: ReadonlyMap<string, Registered>; readonly tools: readonly Registered[] } | undefined;
+  /** Memoized specs of each role, by the tools of a session. */
+  #specs = new WeakMap<readonly Registered[], Map<Role, { all: readonly Registered[]; specs: readonly ToolSpec[] }>>();
 
-  /** `wrap`: each tool as it is registered. @default as it is */
-  constructor(wrap: (tool: Tool) => Tool = (tool) => tool) {
+  constructor({ policy, wrap = (tool) => tool }: TableOptions) {
+    this.#policy = policy;
     this.#wrap = wrap;
   }
 
   /** Adds a tool; disposing of the result removes it. Throws when the name is taken or its schema has no JSON Schema. */
   register(given: Tool): Disposable {
     const { name } = given;
-    if (this.#own.has(name) || this.#plugins.newest.has(name)) {
-      throw new AppError('tool-exists', `There is a tool named ${name} already.`);
-    }
+    if (this.#own.has(name) || this.#plugins.newest.has(name)) throw taken(name);
     this.#own.set(name, this.#registered(given));
     this.#list = undefined;
     return {
@@ -43,20 +79,34 @@ export class ToolTable {
     };
   }
 
+  /** Adds a tool for the calls of one session; disposing of the result removes it. Throws as `register` does. */
+  registerFor(session: string, given: Tool): Disposable {
+    if (this.named(given.name, session) !== undefined) throw taken(given.name);
+    const one = this.#registered(given);
+    this.#sessions.set(session, [...this.#ofSession(session), one]);
+    return {
+      [Symbol.dispose]: () => {
+        const left = this.#ofSession(session).filter((other) => other !== one);
+        if (left.length === 0) this.#sessions.delete(session);
+        else this.#sessions.set(session, left);
+      },
+    };
+  }
+
   /**
    * Puts the tools of plugins in place of those that were there. Returns what is left out, because its name is taken. Throws
    * when a schema has no JSON Schema.
    */
   setPlugins<Given extends { readonly tool: Tool }>(all: readonly Given[]): readonly Given[] {
     const tools = new Map<string, Registered>();
-    const taken: Given[] = [];
+    const left: Given[] = [];
     for (const given of all) {
       const { name } = given.tool;
-      if (tools.has(name) || this.#own.has(name) || this.#own.has(ownName(name))) taken.push(given);
+      if (tools.has(name) || this.#own.has(name) || this.#own.has(ownName(name))) left.push(given);
       else tools.set(name, this.#registered(given.tool));
     }
     this.#plugins.replace(tools);
-    return taken;
+    return left;
   }
 
   /** Does this work with the tools that plugins have now, also when they are replaced meanwhile. */
@@ -64,7 +114,10 @@ export class ToolTable {
     return this.#plugins.hold(work);
   }
 
-  /** The built-in tools and those of plugins by name, then those of MCP servers by name. The same list until one changes. */
+  /**
+   * The built-in tools and those of plugins by name, then those of MCP servers by name, so that a new one of these keeps the
+   * cached prefix of the prompt. The same list until one changes.
+   */
   list(): readonly Registered[] {
     const plugins = this.#plugins.now;
     if (this.#list?.plugins !== plugins) {
@@ -77,32 +130,42 @@ export class ToolTable {
     return this.#list.tools;
   }
 
-  /** Adds a tool for the calls of one session; disposing of the result removes it. Throws as `register` does. */
-  registerFor(session: string, given: Tool): Disposable {
-    const { name } = given;
-    if (this.find(name, session) !== undefined)
-      throw new AppError('tool-exists', `There is a tool named ${name} already.`);
-    const one = this.#registered(given);
-    this.#sessions.set(session, [...this.ofSession(session), one]);
-    return {
-      [Symbol.dispose]: () => {
-        const left = this.ofSession(session).filter((other) => other !== one);
-        if (left.length === 0) this.#sessions.delete(session);
-        else this.#sessions.set(session, left);
-      },
-    };
+  /**
+   * The specs of the tools that a role may call, in the order of `list`; with a session those of that session alone
+   * behind them. The same list until one changes.
+   */
+  specs(role: Role, session?: string): readonly ToolSpec[] {
+    const all = this.list();
+    const own = session === undefined ? NONE : this.#ofSession(session);
+    const byRole = this.#specs.get(own) ?? new Map();
+    const known = byRole.get(role);
+    if (known?.all === all) return known.specs;
+    const specs = [...all, ...own]
+      .filter(({ tool }) => refusalOf(tool, role, this.#policy) === null)
+      .map(({ spec }) => spec);
+    this.#specs.set(own, byRole.set(role, { all, specs }));
+    return specs;
   }
 
-  /** The tools of one session alone. The same list until one changes. */
-  ofSession(session: string): readonly Registered[] {
-    return this.#sessions.get(session) ?? NONE;
+  /** The policy is another one now: what each role may call is looked up anew. */
+  policyChanged(): void {
+    this.#specs = new WeakMap();
   }
 
   /** Finds a tool by its name or an alias (`bash` is `exec`); with a session also one of that session alone. */
-  find(name: string, session?: string): Tool | undefined {
+  named(name: string, session?: string): Tool | undefined {
     const all = this.#own.get(name) ?? this.#plugins.now.get(name) ?? this.#own.get(ownName(name));
     if (all !== undefined || session === undefined) return all?.tool;
-    return this.ofSession(session).find(({ tool }) => tool.name === name)?.tool;
+    return this.#ofSession(session).find(({ tool }) => tool.name === name)?.tool;
+  }
+
+  /** The effect class of a tool; `none` for an unknown name, which runs nothing. */
+  effectOf(name: string, session?: string): EffectClass {
+    return this.named(name, session)?.effect ?? 'none';
+  }
+
+  #ofSession(session: string): readonly Registered[] {
+    return this.#sessions.get(session) ?? NONE;
   }
 
   #registered(given: Tool): Registered {
@@ -110,4 +173,8 @@ export class ToolTable {
     const { name, description } = tool;
     return { tool, spec: { name, description, parameters: tool.jsonSchema ?? toJsonSchema(tool.parameters) } };
   }
+}
+
+function taken(name: string): AppError {
+  return new AppError('tool-exists', `There is a tool named ${name} already.`);
 }
