@@ -260,7 +260,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'core/tools/files/search/finding.ts': ['tools/files/grep'],
   'core/tools/files/list-dir.ts': ['tools/file-guards', 'tools/list-dir'],
   'core/tools/mcp/connect.ts': ['mcp/broken-servers', 'mcp/local-servers'],
-  'core/tools/mcp/client-pool.ts': ['mcp/trust-store', 'mcp/odd-servers'],
+  'core/tools/mcp/pool.ts': ['mcp/trust-store', 'mcp/odd-servers'],
   'core/tools/mcp/stdio.ts': ['mcp/local-servers'],
   'core/tools/mcp/tools.ts': ['mcp/trust-store', 'mcp/client-pool-guards'],
   'extensions/memory/search-tool.ts': ['tools/memory-search'],

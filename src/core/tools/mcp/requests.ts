@@ -37,15 +37,10 @@ const listedTool = z.object({
   annotations: object,
 });
 const word = z.string().catch('');
-const listedResource = z
-  .union([
-    z.looseObject({ uri: z.string() }).transform((one) => ({ ...one, id: one.uri })),
-    z.looseObject({ uriTemplate: z.string() }).transform((one) => ({ ...one, id: one.uriTemplate })),
-  ])
-  .pipe(z.object({ id: z.string(), name: word, mimeType: word, description: word }));
-const listedPrompt = z.object({
-  name: z.string(),
-  description: word,
+const listedItem = z.object({
+  ...{ uri: z.string().optional(), uriTemplate: z.string().optional() },
+  ...{ name: word, mimeType: word, description: word },
+  /** What a prompt takes. */
   arguments: z.array(z.object({ name: z.string(), required: z.boolean().catch(false) })).catch([]),
 });
 
@@ -71,19 +66,21 @@ export async function listingOf(client: Client, signal: AbortSignal): Promise<Li
 
 export function callTool(
   client: Client,
-  params: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> },
+  name: string,
+  args: Readonly<Record<string, unknown>>,
   options: RequestOptions,
 ): Promise<CallAnswer> {
-  return client.request({ method: 'tools/call', params: { ...params } }, callAnswer, options);
+  return client.request({ method: 'tools/call', params: { name, arguments: { ...args } } }, callAnswer, options);
 }
 
 export async function listResources(client: Client, options: RequestOptions): Promise<readonly Offered[]> {
-  const plain = await listAll(client, 'resources', listedResource, options);
+  const plain = await listAll(client, 'resources', listedItem, options);
   // Not every server with resources knows templates.
-  const templates = await listAll(client, 'resourceTemplates', listedResource, options).catch(() => []);
+  const templates = await listAll(client, 'resourceTemplates', listedItem, options).catch(() => []);
   options.signal?.throwIfAborted();
-  return [...plain, ...templates].map(({ id, name, mimeType, description }) => {
-    return { id, about: joined(name, mimeType, description) };
+  return [...plain, ...templates].flatMap(({ uri, uriTemplate, name, mimeType, description }) => {
+    const id = uri ?? uriTemplate;
+    return id === undefined ? [] : [{ id, about: joined(name, mimeType, description) }];
   });
 }
 
@@ -92,7 +89,7 @@ export function readResource(client: Client, uri: string, options: RequestOption
 }
 
 export async function listPrompts(client: Client, options: RequestOptions): Promise<readonly Offered[]> {
-  const prompts = await listAll(client, 'prompts', listedPrompt, options);
+  const prompts = await listAll(client, 'prompts', listedItem, options);
   return prompts.map(({ name, description, arguments: takes }) => {
     const fields = takes.map((field) => `takes ${field.name}${field.required ? ' (required)' : ''}`);
     return { id: name, about: joined(description, ...fields) };
@@ -101,10 +98,11 @@ export async function listPrompts(client: Client, options: RequestOptions): Prom
 
 export function getPrompt(
   client: Client,
-  params: { readonly name: string; readonly arguments: Readonly<Record<string, string>> },
+  name: string,
+  args: Readonly<Record<string, string>>,
   options: RequestOptions,
 ): Promise<PromptAnswer> {
-  return client.request({ method: 'prompts/get', params: { ...params } }, promptAnswer, options);
+  return client.request({ method: 'prompts/get', params: { name, arguments: { ...args } } }, promptAnswer, options);
 }
 
 const METHODS = {

@@ -46,7 +46,14 @@ const jsonSchema = z.union([
     required: z.array(z.string()).optional(),
     enum: z.array(z.unknown()).optional(),
     ...{ properties: fields, patternProperties: fields, $defs: fields, definitions: fields, dependentSchemas: fields },
-    ...{ anyOf: list, oneOf: list, allOf: list, items: oneOrList, additionalProperties: oneOrList, contains: oneOrList },
+    ...{
+      anyOf: list,
+      oneOf: list,
+      allOf: list,
+      items: oneOrList,
+      additionalProperties: oneOrList,
+      contains: oneOrList,
+    },
     ...{ propertyNames: oneOrList, not: oneOrList, if: oneOrList, then: oneOrList, else: oneOrList },
   }),
 ]);
@@ -164,7 +171,7 @@ function fieldNames({ properties }: JsonObject): ReadonlyMap<string, string> {
 }
 
 /** The arguments of a call under the server's own names. */
-export function forServer({ inputSchema }: ForeignTool, params: JsonObject): JsonObject {
+export function forServer(inputSchema: JsonObject, params: JsonObject): JsonObject {
   const names = new Map([...fieldNames(inputSchema)].map(([name, shown]) => [shown, name]));
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value]));
 }
@@ -176,7 +183,7 @@ const NOT_CHECKED = new Set(['pattern', 'patternProperties', 'format', 'default'
  * What a call's arguments are checked against before the server sees them: types, required fields and choices. A schema
  * that can't be read lets everything through; the server checks it itself.
  */
-export function validatorOf({ inputSchema }: ForeignTool): z.ZodObject {
+export function validatorOf(inputSchema: JsonObject): z.ZodObject {
   try {
     const schema = z.fromJSONSchema(checkable(shownSchema(inputSchema, 0)));
     if (schema instanceof z.ZodObject) return schema;

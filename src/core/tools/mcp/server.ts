@@ -1,6 +1,7 @@
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { ElicitRequestFormParams, Progress } from '@modelcontextprotocol/sdk/types.js';
 import type { App } from '../../app.ts';
+import type { McpServerSettings } from '../../config/schema/tools.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage, OwnWordsError } from '../../util/errors.ts';
@@ -60,6 +61,10 @@ export class McpServer implements AsyncDisposable {
 
   constructor(options: McpServerOptions) {
     this.#options = options;
+  }
+
+  get settings(): McpServerSettings {
+    return this.#options.settings;
   }
 
   get state(): 'idle' | 'starting' | 'running' | 'failed' {
@@ -254,11 +259,15 @@ export class McpServer implements AsyncDisposable {
    * Whether the server gets its form back with the form's own defaults. The person behind the turn decides, if it's clear
    * for which turn the server asks and nothing else is required.
    */
-  async #answer({ message, requestedSchema: { properties, required = [] } }: ElicitRequestFormParams): Promise<boolean> {
+  async #answer({
+    message,
+    requestedSchema: { properties, required = [] },
+  }: ElicitRequestFormParams): Promise<boolean> {
     const [call, ...others] = this.#calls;
     const defaults = Object.entries(properties).map(([name, field]) => [name, field.default] as const);
     const suggested = Object.fromEntries(defaults.filter(([, value]) => value !== undefined));
-    if (call === undefined || others.length > 0 || required.some((name) => !Object.hasOwn(suggested, name))) return false;
+    if (call === undefined || others.length > 0 || required.some((name) => !Object.hasOwn(suggested, name)))
+      return false;
     return await call.ask(oneLine(message, 600), suggested);
   }
 
@@ -286,20 +295,22 @@ export class McpServer implements AsyncDisposable {
   }
 }
 
+interface RunningCallOptions {
+  readonly server: string;
+  readonly seconds: number;
+  readonly clock: Clock;
+  readonly context: ToolContext;
+}
+
 /** A call that a server is working on. Its time starts anew after a person was asked. */
 class RunningCall implements Disposable {
-  readonly #options: {
-    readonly server: string;
-    readonly seconds: number;
-    readonly clock: Clock;
-    readonly context: ToolContext;
-  };
+  readonly #options: RunningCallOptions;
   readonly #limit = new AbortController();
   #timer: Disposable;
   #isOver = false;
   #shownAt = -Infinity;
 
-  constructor(options: RunningCall['#options']) {
+  constructor(options: RunningCallOptions) {
     this.#options = options;
     this.#timer = this.#startTimer();
   }

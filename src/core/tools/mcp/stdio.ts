@@ -15,7 +15,7 @@ import { corrected } from './messages.ts';
 export interface StdioOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the process. */
+  /** The whole environment of the process but for `PWD`. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly clock: Clock;
@@ -66,7 +66,12 @@ export class StdioTransport implements Transport {
     }
     if (!existsSync(cwd)) throw startError(`there is no folder ${JSON.stringify(cwd)} to start it in`);
     const [program = command, ...rest] = underSubreaper([command, ...args]) ?? [command, ...args];
-    const child = spawn(program, rest, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(program, rest, {
+      cwd,
+      env: { ...env, PWD: cwd },
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     this.#child = child;
     child.once('exit', (code, signal) => (this.#end ??= signal === null ? `exit code ${code}` : `signal ${signal}`));
     this.#exited = once(child, 'exit').catch(() => {});
@@ -129,8 +134,8 @@ export class StdioTransport implements Transport {
       }
       const message = readMessage(line);
       // A line that isn't a message is the server's slip; the next one may be fine.
-      if (message === undefined) line.trim() === '' || onGarbage();
-      else this.onmessage?.(message);
+      if (message !== undefined) this.onmessage?.(message);
+      else if (line.trim() !== '') onGarbage();
     });
     for (const stream of [stdin, stdout, stderr]) stream.on('error', (error) => this.onerror?.(error));
   }
