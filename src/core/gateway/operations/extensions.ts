@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ServerFacts, ServerReport } from '../../tools/mcp/pool.ts';
-import type { Difference } from '../../tools/mcp/trust-store.ts';
+import type { Difference } from '../../tools/mcp/listing.ts';
 import { answers } from './operation.ts';
 
 const name = z.string().describe('Name of the server in the configuration.');

@@ -16,7 +16,7 @@ import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { cut } from '../../util/text.ts';
 import { correcting } from './messages.ts';
-import { FOREVER_MS } from './requests.ts';
+import { FOREVER_MS } from './listing.ts';
 import { StdioTransport } from './stdio.ts';
 
 export interface ConnectOptions {

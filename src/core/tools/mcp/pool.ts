@@ -12,7 +12,8 @@ import type { Tool } from '../tool.ts';
 import type { KeepFile } from './result.ts';
 import { McpServer, type McpServerOptions } from './server.ts';
 import { toolsOf, type ToolServer } from './tools.ts';
-import { difference, listingHash, TrustStore, type Difference, type Listing, type Pin } from './trust-store.ts';
+import { difference, listingHash, type Difference, type Listing } from './listing.ts';
+import { TrustStore, type Pin } from './trust-store.ts';
 
 export interface McpPoolOptions extends Pick<
   McpServerOptions,
@@ -71,7 +72,6 @@ export interface ServerReport extends ServerFacts {
 
 /** A server in use, and what models are offered of it. */
 interface Member {
-  readonly name: string;
   readonly server: McpServer;
   /** The session whose editor brought it, with the tools of it that the owner has allowed. */
   readonly editor: { readonly session: string; readonly allowed: Set<string> } | undefined;
@@ -159,7 +159,7 @@ export class McpPool implements AsyncDisposable {
     const { listing, is } = running;
     const { added, changed } = difference(this.#pin(member)?.listing ?? listing, listing);
     return {
-      ...this.#facts(name, member.server.settings),
+      ...this.#facts(name, member.server.options.settings),
       is: redact(is),
       tools: listing.tools.map((tool) => ({
         name: tool.name,
@@ -260,7 +260,7 @@ export class McpPool implements AsyncDisposable {
       fetch: (url, init) => fetchFor(new URL(given.settings.url ?? ''), given.settings)(url, init),
     });
     const editor = session === undefined ? undefined : { session, allowed: new Set<string>() };
-    return { name: given.name, server, editor, offered: [], unusable: [], leaving: new AbortController() };
+    return { server, editor, offered: [], unusable: [], leaving: new AbortController() };
   }
 
   async #keepConnecting(member: Member): Promise<void> {
@@ -279,16 +279,15 @@ export class McpPool implements AsyncDisposable {
   /** First contact: whoever wrote the server into the configuration wants what it offers. */
   #firstContact(member: Member): Promise<void> {
     const meet = async (): Promise<void> => {
-      const { server, name } = member;
+      const { server } = member;
       const running = await server.start();
       await server.settle();
       if (this.#pin(member) !== undefined) return;
       const { listing } = running;
       await this.#agree(member, listing);
-      const tools = listing.tools.length;
       this.#options.log.info('mcp: first contact with a server; its tools are agreed to as they are now', {
-        server: name,
-        tools,
+        server: server.options.name,
+        tools: listing.tools.length,
       });
     };
     member.contact ??= meet().finally(() => (member.contact = undefined));
@@ -296,9 +295,10 @@ export class McpPool implements AsyncDisposable {
   }
 
   async #agree(member: Member, listing: Listing): Promise<void> {
-    const { name, server, leaving } = member;
+    const { server, leaving } = member;
+    const { name, settings } = server.options;
     if (leaving.signal.aborted) return;
-    const pin = { identity: identityOf(server.settings), at: this.#options.clock.now(), listing };
+    const pin = { identity: identityOf(settings), at: this.#options.clock.now(), listing };
     await this.#trust?.put(name, pin);
     if (!leaving.signal.aborted) this.#offer(member, listing);
   }
@@ -361,8 +361,8 @@ export class McpPool implements AsyncDisposable {
     };
   }
 
-  #pin({ name, server }: Member): Pin | undefined {
-    return this.#trust?.get(name, identityOf(server.settings));
+  #pin({ server: { options } }: Member): Pin | undefined {
+    return this.#trust?.get(options.name, identityOf(options.settings));
   }
 
   #member(name: string): Member {

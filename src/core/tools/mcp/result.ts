@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Media } from '../../bus/messages.ts';
 import { cut, oneLine } from '../../util/text.ts';
 import type { ToolContext, ToolResult } from '../tool.ts';
-import type { CallAnswer, Offered, PromptAnswer, ResourceAnswer } from './requests.ts';
+import { listOf } from './listing.ts';
 
 /** Keeps a file of a result where the session can read it; returns its path. */
 export type KeepFile = (
@@ -17,6 +17,12 @@ export interface AnsweredCall {
   readonly context: ToolContext;
   readonly keep: KeepFile;
 }
+
+/**
+ * Any answer: its pieces are looked at one by one, so that one that is unknown or broken doesn't cost the others.
+ */
+export const answerSchema = z.record(z.string(), z.unknown());
+type Answer = z.output<typeof answerSchema>;
 
 const contentsSchema = z.union([
   z.object({ uri: z.string(), text: z.string() }),
@@ -44,19 +50,20 @@ const MOST_FILE_BYTES = 20_000_000;
 const LONGEST_UNKNOWN = 4_000;
 
 /** A server's answer to a call: texts as they are, files kept beside, its own errors as errors. */
-export async function callResult(answer: CallAnswer, call: AnsweredCall): Promise<ToolResult> {
-  const { content, structuredContent, isError } = answer;
-  const isBare = content.length === 0 && structuredContent !== undefined;
-  const pieces = isBare ? [{ text: JSON.stringify(structuredContent, null, 2) }] : content.map(ofBlock);
-  return { ...(await together(pieces, call)), ...(isError === true ? { isError } : {}) };
+export async function callResult(answer: Answer, call: AnsweredCall): Promise<ToolResult> {
+  const content = listOf(answer['content']);
+  const bare = answer['structuredContent'];
+  const isBare = content.length === 0 && bare !== undefined;
+  const pieces = isBare ? [{ text: JSON.stringify(bare, null, 2) }] : content.map(ofBlock);
+  return { ...(await together(pieces, call)), ...(answer['isError'] === true ? { isError: true } : {}) };
 }
 
-export async function resourceResult({ contents }: ResourceAnswer, call: AnsweredCall): Promise<ToolResult> {
-  return await together(contents.map(ofContents), call);
+export async function resourceResult(answer: Answer, call: AnsweredCall): Promise<ToolResult> {
+  return await together(listOf(answer['contents']).map(ofContents), call);
 }
 
-export async function promptResult({ messages }: PromptAnswer, call: AnsweredCall): Promise<ToolResult> {
-  const pieces = messages.map((message): Piece => {
+export async function promptResult(answer: Answer, call: AnsweredCall): Promise<ToolResult> {
+  const pieces = listOf(answer['messages']).map((message): Piece => {
     const { data } = messageSchema.safeParse(message);
     return data === undefined ? unknown(message) : { ...ofBlock(data.content), lead: `${data.role}: ` };
   });
@@ -64,8 +71,7 @@ export async function promptResult({ messages }: PromptAnswer, call: AnsweredCal
 }
 
 /** A list of what can be asked for, a line each. */
-export async function listResult(offered: readonly Offered[], call: AnsweredCall): Promise<ToolResult> {
-  const lines = offered.map(({ id, about }) => (about === '' ? id : `${id}: ${oneLine(about, 300)}`));
+export async function listResult(lines: readonly string[], call: AnsweredCall): Promise<ToolResult> {
   return await together([{ text: lines.length === 0 ? 'There are none.' : lines.join('\n') }], call);
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { withoutInvisible } from '../../security/text/invisible.ts';
 import { cut } from '../../util/text.ts';
 import { isObject } from './messages.ts';
-import type { ForeignTool } from './trust-store.ts';
+import type { ForeignTool } from './listing.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,16 +1,14 @@
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { ElicitRequestFormParams, Progress } from '@modelcontextprotocol/sdk/types.js';
 import type { App } from '../../app.ts';
-import type { McpServerSettings } from '../../config/schema/tools.ts';
 import { backoffMs } from '../../util/backoff.ts';
-import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
+import { deadline, raceAbort, sleep } from '../../util/clock.ts';
 import { AppError, errorMessage, OwnWordsError } from '../../util/errors.ts';
 import { NotPermitted } from '../../util/permit.ts';
 import { oneLine } from '../../util/text.ts';
 import type { ToolContext } from '../tool.ts';
 import type { Connection, ConnectOptions } from './connect.ts';
-import { FOREVER_MS, listingOf } from './requests.ts';
-import type { Listing } from './trust-store.ts';
+import { FOREVER_MS, listingOf, type Listing } from './listing.ts';
 
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
 const SETTLE_MS = 500;
@@ -19,6 +17,7 @@ const ALIVE_MS = 1_500;
 const PROGRESS_EVERY_MS = 300;
 const LOG_LINES = { most: 50, windowMs: 10_000 };
 const LONGEST_REASON = 500;
+const LONGEST_QUESTION = 600;
 
 export interface McpServerOptions
   extends
@@ -48,7 +47,7 @@ export interface RunningServer extends Connection {
  * without having worked, is left alone for a while, longer each time; calls then fail at once.
  */
 export class McpServer implements AsyncDisposable {
-  readonly #options: McpServerOptions;
+  readonly options: McpServerOptions;
   readonly #closing = new AbortController();
   readonly #calls = new Set<RunningCall>();
   #running: RunningServer | undefined;
@@ -60,11 +59,7 @@ export class McpServer implements AsyncDisposable {
   #logged = { lines: 0, since: -Infinity };
 
   constructor(options: McpServerOptions) {
-    this.#options = options;
-  }
-
-  get settings(): McpServerSettings {
-    return this.#options.settings;
+    this.options = options;
   }
 
   get state(): 'idle' | 'starting' | 'running' | 'failed' {
@@ -96,7 +91,7 @@ export class McpServer implements AsyncDisposable {
 
   /** Waits until what it announces right after its start is known. */
   async settle(signal = this.#closing.signal): Promise<void> {
-    const { clock, settleMs = SETTLE_MS } = this.#options;
+    const { clock, settleMs = SETTLE_MS } = this.options;
     await sleep(clock, settleMs, signal);
     await raceAbort(this.#running?.refreshing ?? Promise.resolve(), signal);
   }
@@ -110,13 +105,13 @@ export class McpServer implements AsyncDisposable {
     ask: (server: RunningServer, options: RequestOptions & { readonly signal: AbortSignal }) => Promise<T>,
     isSecondTry = false,
   ): Promise<T> {
-    const { name, settings, clock } = this.#options;
+    const { name, settings, clock } = this.options;
     const waitMs = this.#retryAt - clock.monotonic();
     if (this.state === 'failed' && waitMs > 0) {
       throw this.#failure(`does not work: ${this.#trouble}`, `It is tried again in ${Math.ceil(waitMs / 1000)} s.`);
     }
     const running = await this.start(context.signal);
-    using call = new RunningCall({ server: name, seconds: settings.timeouts.callSeconds, clock, context });
+    using call = new RunningCall(this.options, context);
     this.#calls.add(call);
     const aborted = AbortSignal.any([context.signal, call.expired]);
     try {
@@ -162,7 +157,7 @@ export class McpServer implements AsyncDisposable {
   }
 
   async #connect(): Promise<RunningServer> {
-    const { name, settings, clock, log, onListing } = this.#options;
+    const { name, settings, clock, log, onListing } = this.options;
     const { startSeconds } = settings.timeouts;
     using limit = deadline(clock, startSeconds * 1000, 'starting');
     const aborted = AbortSignal.any([limit.signal, this.#closing.signal]);
@@ -171,7 +166,7 @@ export class McpServer implements AsyncDisposable {
     try {
       const { connect } = await import('./connect.ts');
       const options: ConnectOptions = {
-        ...this.#options,
+        ...this.options,
         onQuestion: (form) => this.#answer(form),
         onStderr: (line) => this.#note('stderr of an MCP server', line),
         onTrouble: (what) => this.#note('something is odd with an MCP server', what),
@@ -210,11 +205,11 @@ export class McpServer implements AsyncDisposable {
     // Once may be chance; from the second time on it waits.
     if (failures > 1) return this.#failed(why, failures);
     this.#failures = failures;
-    this.#options.log.warn('mcp: server ended; the next call starts it again', { server: this.#options.name, why });
+    this.options.log.warn('mcp: server ended; the next call starts it again', { server: this.options.name, why });
   }
 
   #failed(why: string, failures: number): void {
-    const { name, clock, random, log } = this.#options;
+    const { name, clock, random, log } = this.options;
     this.#failures = failures;
     this.#trouble = why;
     const waitMs = backoffMs(failures, BACKOFF, random);
@@ -224,7 +219,7 @@ export class McpServer implements AsyncDisposable {
 
   /** After a call was given up: ends the server with all its processes if it doesn't answer a ping. */
   async #endIfDead(running: RunningServer): Promise<void> {
-    const { name, clock, log } = this.#options;
+    const { name, clock, log } = this.options;
     using limit = deadline(clock, ALIVE_MS, 'a sign of life');
     try {
       await running.client.ping({ signal: limit.signal, timeout: FOREVER_MS });
@@ -243,7 +238,7 @@ export class McpServer implements AsyncDisposable {
   #refresh(): void {
     const running = this.#running;
     if (running === undefined) return;
-    const { clock, settings, onListing } = this.#options;
+    const { clock, settings, onListing } = this.options;
     running.refreshing = running.refreshing.then(async () => {
       using limit = deadline(clock, settings.timeouts.startSeconds * 1000, 'listing the tools');
       try {
@@ -255,24 +250,14 @@ export class McpServer implements AsyncDisposable {
     });
   }
 
-  /**
-   * Whether the server gets its form back with the form's own defaults. The person behind the turn decides, if it's clear
-   * for which turn the server asks and nothing else is required.
-   */
-  async #answer({
-    message,
-    requestedSchema: { properties, required = [] },
-  }: ElicitRequestFormParams): Promise<boolean> {
+  /** Only where it's clear for which turn the server asks. */
+  async #answer(form: ElicitRequestFormParams): Promise<boolean> {
     const [call, ...others] = this.#calls;
-    const defaults = Object.entries(properties).map(([name, field]) => [name, field.default] as const);
-    const suggested = Object.fromEntries(defaults.filter(([, value]) => value !== undefined));
-    if (call === undefined || others.length > 0 || required.some((name) => !Object.hasOwn(suggested, name)))
-      return false;
-    return await call.ask(oneLine(message, 600), suggested);
+    return call !== undefined && others.length === 0 && (await call.ask(form));
   }
 
   #note(message: string, line: string): void {
-    const { name, clock, log, redact } = this.#options;
+    const { name, clock, log, redact } = this.options;
     const now = clock.monotonic();
     if (now - this.#logged.since > LOG_LINES.windowMs) this.#logged = { lines: 0, since: now };
     this.#logged.lines += 1;
@@ -282,7 +267,7 @@ export class McpServer implements AsyncDisposable {
   }
 
   #reason(error: unknown): string {
-    return oneLine(this.#options.redact(errorMessage(error)), LONGEST_REASON);
+    return oneLine(this.options.redact(errorMessage(error)), LONGEST_REASON);
   }
 
   /**
@@ -290,54 +275,52 @@ export class McpServer implements AsyncDisposable {
    * been done.
    */
   #failure(what: string, own = '', doubtful = false): OwnWordsError {
-    const said = what === '' ? '' : `The MCP server ${this.#options.name} ${what}.`;
+    const said = what === '' ? '' : `The MCP server ${this.options.name} ${what}.`;
     return new OwnWordsError('mcp-server', { said, own, doubtful });
   }
 }
 
-interface RunningCallOptions {
-  readonly server: string;
-  readonly seconds: number;
-  readonly clock: Clock;
-  readonly context: ToolContext;
-}
-
 /** A call that a server is working on. Its time starts anew after a person was asked. */
 class RunningCall implements Disposable {
-  readonly #options: RunningCallOptions;
+  readonly #server: McpServerOptions;
+  readonly #context: ToolContext;
   readonly #limit = new AbortController();
   #timer: Disposable;
   #isOver = false;
   #shownAt = -Infinity;
+  /** Aborts when its time is over. */
+  readonly expired = this.#limit.signal;
 
-  constructor(options: RunningCallOptions) {
-    this.#options = options;
+  constructor(server: McpServerOptions, context: ToolContext) {
+    this.#server = server;
+    this.#context = context;
     this.#timer = this.#startTimer();
   }
 
-  /** Aborts when its time is over. */
-  get expired(): AbortSignal {
-    return this.#limit.signal;
-  }
-
   showProgress({ progress, total = 0, message = '' }: Progress): void {
-    const { server, clock, context } = this.#options;
+    const { name, clock } = this.#server;
     const now = clock.monotonic();
     if (now - this.#shownAt < PROGRESS_EVERY_MS) return;
     this.#shownAt = now;
     const share = total <= 0 ? String(progress) : `${progress} of ${total}`;
-    context.people.progress(oneLine(`${server}: ${message === '' ? share : `${message} (${share})`}`, 80));
+    this.#context.people.progress(oneLine(`${name}: ${message === '' ? share : `${message} (${share})`}`, 80));
   }
 
-  /** No answer and nobody to ask are a no. */
-  async ask(message: string, suggested: Readonly<Record<string, unknown>>): Promise<boolean> {
-    const { server, context } = this.#options;
+  /**
+   * Whether the server gets its form back with the form's own defaults: if nothing else is required, the person behind
+   * the turn decides. No answer and nobody to ask are a no.
+   */
+  async ask({ message, requestedSchema: { properties, required = [] } }: ElicitRequestFormParams): Promise<boolean> {
+    const { name } = this.#server;
+    const defaults = Object.entries(properties).map(([key, field]) => [key, field.default] as const);
+    const suggested = Object.fromEntries(defaults.filter(([, value]) => value !== undefined));
+    if (required.some((key) => !Object.hasOwn(suggested, key))) return false;
     const answer = Object.keys(suggested).length === 0 ? '(an empty form)' : JSON.stringify(suggested, null, 2);
     this.#timer[Symbol.dispose]();
     try {
-      const { approved } = await context.people.approve({
-        title: `Answer the MCP server ${server}`,
-        detail: `It asks: ${message}\nThe answer would be: ${answer}`,
+      const { approved } = await this.#context.people.approve({
+        title: `Answer the MCP server ${name}`,
+        detail: `It asks: ${oneLine(message, LONGEST_QUESTION)}\nThe answer would be: ${answer}`,
         reason: 'an MCP server asks this in the middle of a call',
       });
       return approved;
@@ -352,8 +335,8 @@ class RunningCall implements Disposable {
   }
 
   #startTimer(): Disposable {
-    const { clock, seconds } = this.#options;
-    return clock.timer(seconds * 1000, () => this.#limit.abort(), { keepAlive: true });
+    const { clock, settings } = this.#server;
+    return clock.timer(settings.timeouts.callSeconds * 1000, () => this.#limit.abort(), { keepAlive: true });
   }
 }
 

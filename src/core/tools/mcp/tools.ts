@@ -5,14 +5,12 @@ import { OwnWordsError } from '../../util/errors.ts';
 import { matches } from '../registry/decide.ts';
 import { toJsonSchema } from '../registry/schema.ts';
 import { defineTool, type ApprovalRequest, type Executed, type Plan, type Tool, type ToolContext } from '../tool.ts';
-import { callTool, getPrompt, listPrompts, listResources, readResource } from './requests.ts';
-import { callResult, listResult, promptResult, resourceResult, type AnsweredCall, type KeepFile } from './result.ts';
+import { listPrompts, listResources, toolHash, type ForeignTool, type Listing } from './listing.ts';
+import { answerSchema, callResult, listResult, promptResult, resourceResult, type AnsweredCall, type KeepFile } from './result.ts';
 import { forServer, showTools, validatorOf } from './schemas.ts';
 import type { McpServer } from './server.ts';
-import { toolHash, type ForeignTool, type Listing } from './trust-store.ts';
 
 export interface ToolServer {
-  readonly name: string;
   readonly server: McpServer;
   readonly keep: KeepFile;
   /** Whether a tool has this name already. */
@@ -41,12 +39,13 @@ export function toolsOf(
   { tools, resources, prompts }: Listing,
   from: ToolServer,
 ): { readonly tools: readonly Tool[]; readonly unusable: readonly string[] } {
-  const isWanted = (name: string): boolean => matches(from.server.settings.tools, name);
+  const { name: server, settings } = from.server.options;
+  const isWanted = (name: string): boolean => matches(settings.tools, name);
   const wanted = tools.filter(({ name }) => isWanted(name));
   const shown = showTools(wanted);
   const taken = new Set<string>();
   const nameFor = (tool: string): string => {
-    const name = toolName(from.name, tool, (candidate) => taken.has(candidate) || from.isTaken(candidate));
+    const name = toolName(server, tool, (candidate) => taken.has(candidate) || from.isTaken(candidate));
     taken.add(name);
     return name;
   };
@@ -72,7 +71,7 @@ function foreignTool(
   const { name } = shown;
   const agreed = toolHash(tool);
   // For a tool that its server says nothing of.
-  const undescribed = `Call the tool ${JSON.stringify(tool.name)} of the MCP server ${from.name}, which does not describe it. Use it only when its name and parameters show that it fits.`;
+  const undescribed = `Call the tool ${JSON.stringify(tool.name)} of the MCP server ${from.server.options.name}, which does not describe it. Use it only when its name and parameters show that it fits.`;
   let validator: z.ZodObject | undefined;
   return defineTool({
     ...traitsOf(from, tool.annotations['readOnlyHint'] === true),
@@ -92,7 +91,8 @@ function foreignTool(
         if (!isAgreed()) await from.server.settle(options.signal);
         if (!isAgreed()) throw notAgreed(name, offered() !== undefined, from);
         context.permit?.check();
-        const result = await callTool(server.client, tool.name, forServer(tool.inputSchema, params), options);
+        const args = { name: tool.name, arguments: forServer(tool.inputSchema, params) };
+        const result = await server.client.request({ method: 'tools/call', params: args }, answerSchema, options);
         return await callResult(result, callTo(tool.name, from, context));
       }),
   });
@@ -101,9 +101,9 @@ function foreignTool(
 /** The server doesn't offer this tool any more as it was agreed to. */
 function notAgreed(tool: string, isOffered: boolean, from: ToolServer): OwnWordsError {
   const why = isOffered
-    ? `The MCP server ${from.name} changed ${tool}, so it is off until the owner agrees`
-    : `The MCP server ${from.name} does not offer ${tool} any more`;
-  const remedy = from.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${from.name}`)}`;
+    ? `The MCP server ${from.server.options.name} changed ${tool}, so it is off until the owner agrees`
+    : `The MCP server ${from.server.options.name} does not offer ${tool} any more`;
+  const remedy = from.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${from.server.options.name}`)}`;
   return new OwnWordsError('mcp-tool', { said: '', own: `${why}. ${remedy}` });
 }
 
@@ -121,14 +121,15 @@ function readResourceTool(name: string, from: ToolServer): Tool {
   return defineTool({
     ...traitsOf(from, true),
     name,
-    description: `Read a resource, such as a file or a record, of the MCP server ${from.name}; without a URI, list its resources. Use it when a tool or the person names one.`,
+    description: `Read a resource, such as a file or a record, of the MCP server ${from.server.options.name}; without a URI, list its resources. Use it when a tool or the person names one.`,
     parameters,
     jsonSchema: toJsonSchema(parameters),
     plan: (params, context) =>
       planOf(from, { tool: name, params, context }, async ({ client }, options) => {
         const about = callTo('read_resource', from, context);
         if (params.uri === undefined) return listResult(await listResources(client, options), about);
-        return await resourceResult(await readResource(client, params.uri, options), about);
+        const request = { method: 'resources/read' as const, params: { uri: params.uri } };
+        return await resourceResult(await client.request(request, answerSchema, options), about);
       }),
   });
 }
@@ -149,21 +150,22 @@ function getPromptTool(name: string, from: ToolServer): Tool {
   return defineTool({
     ...traitsOf(from, true),
     name,
-    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${from.name}; without a name, list its prompts. Use it when the person wants one.`,
+    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${from.server.options.name}; without a name, list its prompts. Use it when the person wants one.`,
     parameters,
     jsonSchema: toJsonSchema(parameters),
     plan: (params, context) =>
       planOf(from, { tool: name, params, context }, async ({ client }, options) => {
         const about = callTo('get_prompt', from, context);
         if (params.name === undefined) return listResult(await listPrompts(client, options), about);
-        return await promptResult(await getPrompt(client, params.name, params.arguments ?? {}, options), about);
+        const request = { method: 'prompts/get' as const, params: { name: params.name, arguments: params.arguments ?? {} } };
+        return await promptResult(await client.request(request, answerSchema, options), about);
       }),
   });
 }
 
 /** A server's word that something only reads counts where the owner says so. */
 function traitsOf(
-  { server: { settings } }: ToolServer,
+  { server: { options: { settings } } }: ToolServer,
   onlyReads: boolean,
 ): Pick<Tool, 'effect' | 'role' | 'timeoutMs' | 'untrusted' | 'source'> {
   const { startSeconds, callSeconds } = settings.timeouts;
@@ -195,8 +197,8 @@ function planOf(
   };
 }
 
-function callTo(what: string, { name, keep }: ToolServer, context: ToolContext): AnsweredCall {
-  return { server: name, what, context, keep };
+function callTo(what: string, { server, keep }: ToolServer, context: ToolContext): AnsweredCall {
+  return { server: server.options.name, what, context, keep };
 }
 
 /**

@@ -1,59 +1,7 @@
 import { basename } from 'node:path';
 import * as z from 'zod';
-import { approvalHash } from '../../security/access/approval-hash.ts';
 import { quarantine, readIfExists, replaceDurable } from '../../storage/files.ts';
-
-/** A tool as its server describes it. */
-const foreignToolSchema = z.object({
-  name: z.string(),
-  description: z.string().default(''),
-  inputSchema: z.record(z.string(), z.unknown()),
-  /** Hints of the server about itself, such as `readOnlyHint`. */
-  annotations: z.record(z.string(), z.unknown()).default({}),
-});
-export type ForeignTool = z.output<typeof foreignToolSchema>;
-
-/** What a server offers: tools, and whether it has resources to read and prompts. */
-const listingSchema = z.object({
-  tools: z.array(foreignToolSchema),
-  resources: z.boolean(),
-  prompts: z.boolean(),
-});
-export type Listing = z.output<typeof listingSchema>;
-
-/** How what a server offers now differs from what the owner agreed to. Names of tools, and `(resources)`, `(prompts)`. */
-export interface Difference {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-}
-
-/** Of everything about a tool that a model sees or a decision rests on; the order of keys doesn't matter. */
-export function toolHash({ name, description, inputSchema, annotations }: ForeignTool): string {
-  return approvalHash({ name, description, inputSchema, annotations });
-}
-
-/** Of a whole listing; the order of its tools doesn't matter. */
-export function listingHash({ tools, resources, prompts }: Listing): string {
-  return approvalHash({ tools: tools.map(toolHash).toSorted(), resources, prompts });
-}
-
-export function difference(agreed: Listing, live: Listing): Difference {
-  const [before, now] = [hashes(agreed), hashes(live)];
-  return {
-    added: [...now.keys()].filter((name) => !before.has(name)),
-    changed: [...now.keys()].filter((name) => before.has(name) && before.get(name) !== now.get(name)),
-    removed: [...before.keys()].filter((name) => !now.has(name)),
-  };
-}
-
-function hashes({ tools, resources, prompts }: Listing): ReadonlyMap<string, string> {
-  const rest = [...(resources ? ['(resources)'] : []), ...(prompts ? ['(prompts)'] : [])];
-  return new Map([
-    ...tools.map((tool) => [tool.name, toolHash(tool)] as const),
-    ...rest.map((name) => [name, ''] as const),
-  ]);
-}
+import { listingSchema, type Listing } from './listing.ts';
 
 const pinSchema = z.object({
   /** Hash of what the configuration starts or reaches; another one is another server. */
