@@ -37,7 +37,7 @@ import type { Section } from './config/schema.ts';
 import type { FileAccess } from './tools/files/access.ts';
 import type { GuardedFetch } from './security/fetch/fetch.ts';
 import type { PathGuard } from './security/paths/guard.ts';
-import type { Sandbox } from './security/sandbox/sandbox.ts';
+import type { Sandbox } from './security/enclosure/sandbox.ts';
 import type { BackgroundProcesses } from './tools/exec/background/background-processes.ts';
 import type { SkillCatalog } from './skills/catalog.ts';
 import type { ToolRegistry } from './tools/registry/registry.ts';
@@ -72,7 +72,7 @@ export interface Services extends Omit<Stores, 'files'> {
   readonly tools: ToolRegistry;
   /** The guard of paths. */
   readonly guard: PathGuard;
-  /** Of commands; null when `tools.exec` does not use one. */
+  /** Of commands, documents and pages; null where it is switched off (`tools.exec.sandbox`). */
   readonly sandbox: Sandbox | null;
   /** Files as tools reach them: guarded, with what strangers wrote marked, each change undoable. */
   readonly files: FileAccess & { readonly keepImage: (bytes: Uint8Array) => Promise<string> };

@@ -2,7 +2,7 @@ import { enabledChannels } from '../core/config/channels.ts';
 import { loadConfig } from '../core/config/load.ts';
 import type { Config } from '../core/config/schema.ts';
 import { speechStateOf } from '../core/program.ts';
-import { probeSandbox } from '../core/security/sandbox/probe.ts';
+import { probeSandbox } from '../core/security/enclosure/probe.ts';
 import { assistantCommand } from '../core/util/assistant-command.ts';
 import { systemRandom } from '../core/util/random.ts';
 import { isZone } from '../core/util/time-zone.ts';

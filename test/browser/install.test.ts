@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowserInstaller } from '../../src/extensions/browser/installer.ts';
 import { findBrowser, LIBRARY, libraryFolder } from '../../src/extensions/browser/installed.ts';
-import { encloseBrowser } from '../../src/extensions/browser/enclosure.ts';
+import { startChild } from '../../src/extensions/browser/enclosure.ts';
 import { homePaths } from '../../src/core/config/home.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { putLibrary } from '../support/browser-library.ts';
 import { runCommand } from '../support/command-run.ts';
@@ -171,9 +172,10 @@ test('where there is no sandbox there is no browser', async () => {
       remedy: 'apt install bubblewrap',
     }),
   };
-  const started = encloseBrowser(
+  const options = { profile: '/home/b/p', socket: '/home/b/s', keyHash: '' };
+  const started = startChild(
     { library: '/library', executable: '/bin/true' },
-    { sandbox, home: '/home', folder: '/home/b', options: { profile: '/home/b/p', socket: '/home/b/s', keyHash: '' } },
+    { sandbox, folder: '/home/b', options, clock: systemClock },
   );
   await expect(started).rejects.toThrow(
     'There is no sandbox, so there is no browser. Bubblewrap is not installed. To change that: apt install bubblewrap',

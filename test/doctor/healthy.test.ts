@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { connectAssistant } from '../../src/core/gateway/control.ts';
-import { probeSandbox } from '../../src/core/security/sandbox/probe.ts';
+import { probeSandbox } from '../../src/core/security/enclosure/probe.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { systemRandom } from '../../src/core/util/random.ts';
 import { CommandLine } from '../cli/command-line.ts';

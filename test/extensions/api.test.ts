@@ -23,7 +23,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-proxy.ts': 'startGuardedProxy',
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
-    'createSandbox GuardedProxyOptions launch probeSandbox RunningProxy Sandbox SandboxedCommand SendingRequest',
+    'ByteLines createSandbox EnclosedProcess GuardedProxyOptions probeSandbox runEnclosed RunningProxy Sandbox SendingRequest',
   'api-settings.ts': 'modelReference text',
   'api-setup.ts':
     'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',

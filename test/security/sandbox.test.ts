@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { lstat, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isRoot, sandboxWorld, type SandboxWorld } from '../support/sandbox-world.ts';
+import { isRoot, running, sandboxWorld, type SandboxWorld } from '../support/sandbox-world.ts';
+import { tempFolder } from '../support/temp.ts';
 import { describeWith } from '../support/test-with.ts';
 
 const PLACES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
@@ -153,20 +156,16 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
     });
 
     test('reach a folder through a descriptor that the assistant was started with', async () => {
-      const { file, args, env } = await world.sandbox.wrap({
-        command: ['/bin/sh', '-c', 'ls /proc/self/fd; cat /proc/self/fd/12/secret'],
-        cwd: world.workspace,
-        role: 'owner',
-        environment: { PATH: '/usr/bin:/bin' },
-      });
-      const script = `exec 12< '${world.home}' 4< '${world.home}'; exec "$@"`;
-      const { spawnSync } = await import('node:child_process');
-      const { stdout } = spawnSync('/bin/bash', ['-c', script, 'bash', file, ...args], {
-        env: { ...env },
+      const child = fileURLToPath(new URL('../support/sandbox-child.ts', import.meta.url));
+      const script = `exec 33< '${world.home}' 12< '${world.home}' 4< '${world.home}'; exec "$@"`;
+      const command = 'ls /proc/self/fd; cat /proc/self/fd/12/secret';
+      await using own = await tempFolder();
+      const { stdout } = spawnSync('/bin/bash', ['-c', script, 'bash', process.execPath, child, own.path, command], {
+        env: {},
         encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'pipe'],
       });
-      expect(stdout.trim().split('\n')).toEqual(['0', '1', '2', '3']);
+      expect(JSON.parse(stdout).text.split('\n').slice(0, 4)).toEqual(['0', '1', '2', '3']);
+      expect(stdout).not.toContain('do not read me');
     });
   });
 
@@ -186,18 +185,17 @@ describeWith('bubblewrap')('commands in the sandbox', () => {
         Object.keys(variables)
           .filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name))
           .sort(),
-      ).toEqual(['GIT_TEMPLATE_DIR', 'ODD', 'PATH']);
+      ).toEqual(['GIT_TEMPLATE_DIR', 'ODD', 'PATH', 'UID']);
     });
 
     test('is not in the arguments, which other users can read', async () => {
-      const { args, env } = await world.sandbox.wrap({
-        command: ['true'],
-        cwd: world.workspace,
-        role: 'owner',
-        environment: { API_KEY: 'key-of-a-skill' },
+      const child = await world.start('echo ready; sleep 5', {
+        environment: { API_KEY: 'key-of-a-skill', PATH: '/bin' },
       });
-      expect(args.join(' ')).not.toContain('key-of-a-skill');
-      expect(Object.keys(env)).toEqual(['SANDBOX_ENVIRONMENT']);
+      await once(child.stdout, 'data');
+      expect(running('echo ready; sleep 5')).toBeGreaterThan(0);
+      expect(running('key-of-a-skill')).toBe(0);
+      await child.end();
     });
 
     test('has no power over what runs outside before the sandbox stands', async () => {

@@ -1,8 +1,9 @@
 /** A process of its own that looks for a sandbox: `node sandbox-child.ts HOME COMMAND` prints what it found as JSON. */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSandbox } from '../../src/core/security/sandbox/sandbox.ts';
+import { text as textOf } from 'node:stream/consumers';
+import { runEnclosed } from '../../src/core/security/enclosure/enclosure.ts';
+import { createSandbox } from '../../src/core/security/enclosure/sandbox.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { systemRandom } from '../../src/core/util/random.ts';
 import { PATHS } from './extensions.ts';
@@ -23,20 +24,13 @@ const probe = await sandbox.probe();
 let text = '';
 if (probe.available) {
   const environment = { PATH: '/usr/bin:/bin' };
-  const wrapped = await sandbox.wrap({
-    command: ['/bin/sh', '-c', command],
-    cwd: workspace,
-    role: 'owner',
-    environment,
-  });
-  const ran = spawnSync(wrapped.file, wrapped.args, {
-    env: { ...wrapped.env },
-    cwd: '/',
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  text = ran.stdout + ran.stderr;
+  const enclosure = await sandbox.enclose({ cwd: workspace, role: 'owner' });
+  const program = { command: ['/bin/sh', '-c', `exec 2>&1; ${command}`], cwd: workspace, environment };
+  const ran = runEnclosed(program, { ...enclosure, clock: systemClock });
+  text = await textOf(ran.stdout);
 }
 process.stdout.write(
-  JSON.stringify(probe.available ? { available: true, notes: probe.notes, proc: probe.engine.proc, text } : probe),
+  JSON.stringify(
+    probe.available ? { available: true, notes: probe.notes, features: probe.engine.features, text } : probe,
+  ),
 );

@@ -1,14 +1,13 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runEnclosed, type EnclosedProcess } from '../../src/core/security/enclosure/enclosure.ts';
 import {
   createSandbox,
-  type CommandRequest,
+  type EnclosureRequest,
   type Sandbox,
   type SandboxOptions,
-} from '../../src/core/security/sandbox/sandbox.ts';
+} from '../../src/core/security/enclosure/sandbox.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { systemRandom } from '../../src/core/util/random.ts';
 import { writeProgram } from './program-file.ts';
@@ -38,10 +37,13 @@ export interface SandboxWorld extends AsyncDisposable {
   readonly workspace: string;
   readonly sandbox: Sandbox;
   /** Runs a shell command inside, as the owner unless told otherwise. */
-  run(command: string, request?: Partial<CommandRequest>): Promise<Ran>;
+  run(command: string, request?: Partial<SandboxRun>): Promise<Ran>;
   /** Starts one and returns its process. */
-  start(command: string, request?: Partial<CommandRequest>): Promise<ChildProcess>;
+  start(command: string, request?: Partial<SandboxRun>): Promise<EnclosedProcess>;
 }
+
+/** `environment`: all that the command sees of one. */
+type SandboxRun = EnclosureRequest & { readonly environment: Readonly<Record<string, string>> };
 
 /** A home with a workspace and its sandbox; everything is gone when it is disposed. */
 export async function sandboxWorld(options: Partial<SandboxOptions> = {}): Promise<SandboxWorld> {
@@ -61,15 +63,15 @@ export async function sandboxWorld(options: Partial<SandboxOptions> = {}): Promi
     ...options,
   });
 
-  const start = async (command: string, request: Partial<CommandRequest> = {}): Promise<ChildProcess> => {
-    const { file, args, env } = await sandbox.wrap({
-      command: ['/bin/sh', '-c', command],
-      cwd: workspace,
-      role: 'owner',
-      environment: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: workspace },
-      ...request,
-    });
-    return spawn(file, args, { env, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const start = async (command: string, request: Partial<SandboxRun> = {}): Promise<EnclosedProcess> => {
+    const {
+      environment = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: workspace },
+      cwd = workspace,
+      ...rest
+    } = request;
+    const enclosure = await sandbox.enclose({ cwd, role: 'owner', ...rest });
+    const program = { command: ['/bin/sh', '-c', command], cwd, environment };
+    return runEnclosed(program, { ...enclosure, isCommand: true, clock: systemClock });
   };
 
   return {
@@ -80,10 +82,10 @@ export async function sandboxWorld(options: Partial<SandboxOptions> = {}): Promi
     async run(command, request) {
       const child = await start(command, request);
       let text = '';
-      child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      child.stderr?.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      await once(child, 'close');
-      return { text, code: child.exitCode };
+      child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      const { code } = await child.exit;
+      return { text, code };
     },
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();

@@ -1,9 +1,8 @@
 import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SandboxProbe } from '../../src/core/security/sandbox/probe.ts';
-import { DEFAULT_LIMITS } from '../../src/core/security/sandbox/profile.ts';
-import type { Sandbox } from '../../src/core/security/sandbox/sandbox.ts';
+import type { SandboxProbe } from '../../src/core/security/enclosure/probe.ts';
+import type { Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { createExecTool } from '../../src/core/tools/exec/exec.ts';
 import type { ExecOptions } from '../../src/core/tools/exec/options.ts';
@@ -18,14 +17,11 @@ const AVAILABLE: SandboxProbe = {
   notes: [],
   engine: {
     program: '/nowhere',
-    proc: 'empty',
-    disableUserns: false,
-    hostname: true,
-    filter: undefined,
-    groups: [],
-    limits: DEFAULT_LIMITS,
+    features: [],
+    folder: '/nowhere',
+    group: null,
+    limits: { processes: 9, memoryBytes: 9, fileBytes: 9, openFiles: 9, temporaryBytes: 9 },
   },
-  groups: { folders: [], countsProcesses: false, countsMemory: false },
 };
 
 let folder: Awaited<ReturnType<typeof tempFolder>>;
@@ -53,7 +49,7 @@ afterAll(async () => await folder[Symbol.asyncDispose]());
 function sandbox(probe: SandboxProbe = AVAILABLE): Sandbox {
   return {
     probe: () => Promise.resolve(probe),
-    wrap: async ({ command: [file = '', ...args] }) => ({ file, args, env: {} }),
+    enclose: async () => ({ engine: null, mounts: [], network: false }),
     [Symbol.asyncDispose]: async () => {},
   };
 }

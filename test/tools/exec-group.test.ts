@@ -2,37 +2,29 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SandboxProbe } from '../../src/core/security/sandbox/probe.ts';
-import { DEFAULT_LIMITS } from '../../src/core/security/sandbox/profile.ts';
-import type { CommandRequest, Sandbox } from '../../src/core/security/sandbox/sandbox.ts';
+import type { SandboxEngine } from '../../src/core/security/enclosure/enclosure.ts';
+import type { EnclosureRequest, Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
 import { createExecTool } from '../../src/core/tools/exec/exec.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 
-const AVAILABLE: SandboxProbe = {
-  available: true,
-  notes: [],
-  engine: {
-    program: '/nowhere',
-    proc: 'empty',
-    disableUserns: false,
-    hostname: true,
-    filter: undefined,
-    groups: [],
-    limits: DEFAULT_LIMITS,
-  },
-  groups: { folders: [], countsProcesses: false, countsMemory: false },
+const ENGINE: SandboxEngine = {
+  program: '/nowhere',
+  features: [],
+  folder: '/nowhere',
+  group: null,
+  limits: { processes: 9, memoryBytes: 9, fileBytes: 9, openFiles: 9, temporaryBytes: 9 },
 };
 
 /** For whom a command of this context is enclosed. */
-async function enclosedFor(context: Partial<TestCall>): Promise<CommandRequest['role'] | undefined> {
+async function enclosedFor(context: Partial<TestCall>): Promise<EnclosureRequest['role'] | undefined> {
   const workspace = await mkdtemp(join(tmpdir(), 'exec-group-'));
-  const requests: CommandRequest[] = [];
+  const requests: EnclosureRequest[] = [];
   const sandbox: Sandbox = {
-    probe: () => Promise.resolve(AVAILABLE),
-    wrap: async (request) => {
+    probe: () => Promise.resolve({ available: true, notes: [], engine: ENGINE }),
+    enclose: async (request) => {
       requests.push(request);
-      return { file: '/bin/true', args: [], env: {} };
+      return { engine: null, mounts: [], network: false };
     },
     [Symbol.asyncDispose]: async () => {},
   };

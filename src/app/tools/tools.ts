@@ -1,7 +1,7 @@
 import { execEnvironment } from '../../core/config/environment.ts';
 import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
 import { PathGuard } from '../../core/security/paths/guard.ts';
-import { createSandbox } from '../../core/security/sandbox/sandbox.ts';
+import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
 import { builtinTools } from '../../core/tools/registry/builtin.ts';
 import { batchTool } from '../../core/tools/batch.ts';
 import { withFolders } from '../../core/tools/files/taint.ts';
@@ -64,7 +64,7 @@ export function createTools(
   });
   const environment = execEnvironment(env, tools.exec.allowEnv);
   const sandbox =
-    tools.exec.sandbox === 'off' || tools.exec.mode === 'full' || tools.exec.mode === 'off'
+    tools.exec.sandbox === 'off'
       ? null
       : createSandbox({
           protectedFolders: loaded.program.paths.folders,
@@ -82,7 +82,8 @@ export function createTools(
   // A command outside of the sandbox that names the home around this one is asked about too.
   const places = { workspace: paths.workspace, home: paths.host ?? paths.home };
   const { readRoots } = tools;
-  const exec = { ...commands, ...places, readRoots, sandbox, environment, allowHosts, background };
+  const enclosing = tools.exec.mode === 'full' || tools.exec.mode === 'off' ? null : sandbox;
+  const exec = { ...commands, ...places, readRoots, sandbox: enclosing, environment, allowHosts, background };
   const { web } = tools;
   const fetch = createGuardedFetch({ ...web, clock });
   // The search server that the owner configured may be in a private network. Only the search tool may reach it there.
@@ -96,7 +97,7 @@ export function createTools(
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
-  const builtin = builtinTools({ ...files, maxOutput, clock, exec, fetch, search });
+  const builtin = builtinTools({ ...files, maxOutput, clock, exec, sandbox, fetch, search });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
   return { tools: registry, guard, sandbox, files, fetch };

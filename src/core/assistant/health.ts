@@ -57,7 +57,7 @@ async function diskSpace(folder: string): Promise<Pick<HealthFacts['disk'], 'fre
 async function sandboxState({ config, sandbox }: App): Promise<HealthFacts['sandbox']> {
   const { mode } = config.tools.exec;
   if (mode === 'off') return { state: 'off', detail: 'no commands (tools.exec.mode)' };
-  if (sandbox === null) {
+  if (sandbox === null || mode === 'full') {
     const detail = mode === 'full' ? 'no sandbox, no questions' : 'no sandbox, each command asks';
     return { state: 'missing', detail };
   }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { probeSandbox, type ProbeOptions } from '../../core/security/sandbox/probe.ts';
+import { probeSandbox } from '../../core/security/enclosure/probe.ts';
 import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
@@ -19,8 +19,6 @@ export const safetyChecks: readonly Check[] = [
 
 /** Less than the deadline of a check, milliseconds. */
 const SANDBOX_MS = 9_000;
-/** The machine is tried once in a process. */
-const held: NonNullable<ProbeOptions['held']> = new Map();
 
 function mode({ loaded, command }: Scene): readonly Finding[] {
   if (loaded === null) return [];
@@ -46,7 +44,7 @@ async function works({ loaded, clock, random, host }: Scene): Promise<readonly F
   const folder = await mkdtemp(join(tmpdir(), 'assistant-doctor-'));
   try {
     const program = host.root === '/' ? {} : { program: join(host.root, 'usr/bin/bwrap') };
-    const probe = await probeSandbox({ folder, clock, random, timeoutMs: SANDBOX_MS, held, ...program });
+    const probe = await probeSandbox({ folder, clock, random, timeoutMs: SANDBOX_MS, ...program });
     if (probe.available) return [ok(['The sandbox works.', ...probe.notes].join(' '))];
     const sudo = host.uid === 0 ? '' : 'sudo ';
     const evidence = `There is no sandbox, so each command asks: ${probe.reason}`;

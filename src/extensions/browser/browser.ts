@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GuardedProxyOptions, RunningProxy, SandboxedCommand } from '../../core/api-sandbox.ts';
+import type { EnclosedProcess, GuardedProxyOptions, RunningProxy } from '../../core/api-sandbox.ts';
 import { type Clock, deadline } from '../../core/api.ts';
 import { ensureDirectory } from '../../core/api-files.ts';
 import type { ToolContext } from '../../core/api-tools.ts';
@@ -15,10 +15,10 @@ export interface BrowserPorts {
     path: string,
     options: Pick<GuardedProxyOptions, 'maySend' | 'onRefused'>,
   ) => Promise<RunningProxy>;
-  readonly enclose: (
+  readonly startChild: (
     folder: string,
     options: Pick<ChildOptions, 'profile' | 'socket' | 'keyHash'>,
-  ) => Promise<SandboxedCommand>;
+  ) => Promise<EnclosedProcess>;
   readonly clock: Clock;
 }
 
@@ -64,7 +64,7 @@ export class Browser implements AsyncDisposable {
   /** Starts one with its profile in `folder`, which is made. Throws one sentence when it does not start. */
   static async start(
     folder: string,
-    { startProxy, enclose, clock }: BrowserPorts,
+    { startProxy, startChild, clock }: BrowserPorts,
     signal: AbortSignal,
   ): Promise<Browser> {
     await using stack = new AsyncDisposableStack();
@@ -85,9 +85,9 @@ export class Browser implements AsyncDisposable {
       }),
     );
     const { socket } = place;
-    const command = await enclose(folder, { profile, socket, keyHash: proxy.keyHash });
+    const child = await startChild(folder, { profile, socket, keyHash: proxy.keyHash });
     using limit = deadline(clock, START_MS, 'the start of the browser');
-    const process = await BrowserProcess.start(command, AbortSignal.any([signal, limit.signal]));
+    const process = await BrowserProcess.start(child, AbortSignal.any([signal, limit.signal]));
     stack.defer(() => process.end(clock));
     return new Browser({ gate, process, clock, owned: stack.move() });
   }

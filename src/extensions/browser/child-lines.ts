@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import * as z from 'zod';
+import { ByteLines } from '../../core/api-sandbox.ts';
 import type { ChildReply, PageView } from './protocol.ts';
 import { MOST_SNAPSHOT } from './protocol.ts';
 
@@ -32,27 +33,18 @@ export function readReplies(
   from: Readable,
   { onReply, broken }: { readonly onReply: (reply: ChildReply) => void; readonly broken: () => void },
 ): void {
-  let pieces: Buffer[] = [];
-  let length = 0;
-  const line = (bytes: Buffer): void => {
-    const parsed = reply.safeParse(parse(bytes.toString('utf8')));
-    if (parsed.success) onReply(parsed.data);
-  };
+  const lines = new ByteLines(MOST_LINE);
+  let isBroken = false;
   from.on('data', (piece: Buffer) => {
-    let start = 0;
-    for (let end = piece.indexOf(10); end >= 0; end = piece.indexOf(10, start)) {
-      line(Buffer.concat([...pieces, piece.subarray(start, end)]));
-      pieces = [];
-      length = 0;
-      start = end + 1;
+    const complete = isBroken ? [] : lines.push(piece);
+    for (const line of complete ?? []) {
+      const parsed = reply.safeParse(parse(line));
+      if (parsed.success) onReply(parsed.data);
     }
-    pieces.push(piece.subarray(start));
-    length += piece.length - start;
-    if (length <= MOST_LINE) return;
-    from.removeAllListeners('data');
+    if (complete !== undefined) return;
+    isBroken = true;
     broken();
   });
-  from.on('error', () => {});
 }
 
 function parse(text: string): unknown {

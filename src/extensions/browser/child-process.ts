@@ -1,5 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import type { SandboxedCommand } from '../../core/api-sandbox.ts';
+import type { EnclosedProcess } from '../../core/api-sandbox.ts';
 import { AppError, type Clock, cut, oneLine, sleep } from '../../core/api.ts';
 import { readReplies } from './child-lines.ts';
 import type { ChildAction, ChildReply } from './protocol.ts';
@@ -13,44 +12,33 @@ const GRACE_MS = 2_000;
 export class BrowserProcess {
   /** Resolves when nothing of it runs any more. */
   readonly ended: Promise<void>;
-  readonly #child: ChildProcess;
+  readonly #child: EnclosedProcess;
   readonly #waiting = new Map<number, PromiseWithResolvers<ChildReply>>();
   #next = 1;
   #lastWords = '';
   #isOver = false;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: EnclosedProcess) {
     this.#child = child;
-    const { stdout, stderr, stdin } = child;
-    stdin?.on('error', () => {});
-    stderr?.on('data', (piece: Buffer) => {
+    child.stderr.on('data', (piece: Buffer) => {
       this.#lastWords = (this.#lastWords + piece.toString('utf8')).slice(-LAST_WORDS);
     });
-    if (stdout !== null) {
-      readReplies(stdout, {
-        onReply: (reply) => this.#waiting.get(reply.id)?.resolve(reply),
-        broken: () => this.kill(),
-      });
-    }
-    this.ended = new Promise((resolve) => {
-      child.once('error', () => resolve());
-      // When its pipes are closed too, no process of the sandbox holds them any more.
-      child.once('close', () => resolve());
+    readReplies(child.stdout, {
+      onReply: (reply) => this.#waiting.get(reply.id)?.resolve(reply),
+      broken: () => this.kill(),
     });
+    this.ended = child.exit.then(
+      () => {},
+      () => {},
+    );
     void this.ended.then(() => {
       this.#isOver = true;
       for (const { reject } of this.#waiting.values()) reject(this.#gone());
     });
   }
 
-  /** Starts one; resolves when it takes actions. Throws one sentence when it does not start. The signal ends it. */
-  static async start({ file, args, env }: SandboxedCommand, signal: AbortSignal): Promise<BrowserProcess> {
-    const child = spawn(file, [...args], {
-      env: { ...env },
-      cwd: '/',
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
+  /** Resolves when a child that was started takes actions. Throws one sentence when it does not start. The signal ends it. */
+  static async start(child: EnclosedProcess, signal: AbortSignal): Promise<BrowserProcess> {
     const process = new BrowserProcess(child);
     const started = await process.#reply(0, signal);
     if (!('error' in started)) return process;
@@ -80,17 +68,9 @@ export class BrowserProcess {
     await this.ended;
   }
 
-  /** Ends it and all that it started: when the first process of the sandbox is gone, the kernel ends the others. */
+  /** Ends it and all that it started. */
   kill(): void {
-    const { pid } = this.#child;
-    if (pid === undefined || this.#isOver) return;
-    for (const target of [-pid, pid]) {
-      try {
-        process.kill(target, 'SIGKILL');
-      } catch {
-        // It is gone already.
-      }
-    }
+    void this.#child.end();
   }
 
   async #reply(id: number, signal: AbortSignal): Promise<ChildReply> {

@@ -2,8 +2,8 @@ import { realpath } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { launch, type Sandbox, type SandboxedCommand } from '../../core/api-sandbox.ts';
-import { AppError, sentences } from '../../core/api.ts';
+import { runEnclosed, type EnclosedProcess, type Sandbox } from '../../core/api-sandbox.ts';
+import { AppError, type Clock, sentences } from '../../core/api.ts';
 import type { ChildOptions } from './protocol.ts';
 
 /** Where the parts of a browser are. */
@@ -19,24 +19,24 @@ const SYSTEM = /^\/(?:usr|bin|lib|lib64|nix\/store)\//u;
 const NODE_FLAGS = ['--max-old-space-size=256', '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'];
 
 /**
- * What to spawn so that the child of a browser runs enclosed: without a network, without a home, with a folder of its own
- * as the only place that lasts. Throws `browser-sandbox` where there is no sandbox: then there is no browser either.
+ * Starts the child of a browser in the sandbox: without a network, without a home, with a folder of its own as the only place
+ * that lasts. Throws `browser-sandbox` where there is no sandbox: then there is no browser either.
  */
-export async function encloseBrowser(
+export async function startChild(
   { library, executable }: BrowserProgram,
   {
     sandbox,
-    home,
     folder,
     options,
+    clock,
   }: {
     readonly sandbox: Pick<Sandbox, 'probe'>;
-    readonly home: string;
-    /** Absolute and real; it holds the socket and the profile. */
+    /** Absolute and real; it holds the profile. */
     readonly folder: string;
     readonly options: Pick<ChildOptions, 'profile' | 'socket' | 'keyHash'>;
+    readonly clock: Clock;
   },
-): Promise<SandboxedCommand> {
+): Promise<EnclosedProcess> {
   const found = await sandbox.probe();
   if (!found.available) {
     const remedy = found.remedy === undefined ? '' : `To change that: ${found.remedy}`;
@@ -51,21 +51,22 @@ export async function encloseBrowser(
   const package_ = await realpath(library);
   const programs = [dirname(child), node, package_, ...(SYSTEM.test(program) ? [] : [dirname(program)])];
   const given: ChildOptions = { ...options, library: `${package_}/index.mjs`, executable: program };
-  return launch(
-    [node, ...NODE_FLAGS, child, JSON.stringify(given)],
+  return runEnclosed(
     {
-      home,
-      workspace: folder,
+      command: [node, ...NODE_FLAGS, child, JSON.stringify(given)],
       cwd: folder,
-      owner: true,
-      network: false,
-      readRoots: [dirname(options.socket)],
-      programs,
-      hidden: [],
-      protectedPaths: { readOnly: [], repository: undefined },
       environment: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: folder, LANG: 'C.UTF-8' },
     },
-    found.engine,
+    {
+      engine: found.engine,
+      mounts: [
+        ...[...programs, dirname(options.socket)].map((path) => ({ path, as: 'read' as const })),
+        { path: folder, as: 'write' },
+      ],
+      network: false,
+      input: true,
+      clock,
+    },
   );
 }
 

@@ -4,7 +4,7 @@ import { PAGE_MARGIN } from '../../core/api-tools.ts';
 import { sentences, type App, type Contributions } from '../../core/api.ts';
 import { browserTool } from './browser-tool.ts';
 import { Browsers } from './browsers.ts';
-import { encloseBrowser } from './enclosure.ts';
+import { startChild } from './enclosure.ts';
 import { browser } from './settings.ts';
 import { SiteUse } from './site-use.ts';
 import { lookForBrowser } from './state.ts';
@@ -36,7 +36,7 @@ export function openBrowser(app: App): Contributions {
     folder: join(paths.browser, 'sessions'),
     most: settings.maxSessions,
     idleMs: settings.idleMinutes * 60_000,
-    enclose: (folder, options) => encloseBrowser(looked.found, { sandbox, home: paths.home, folder, options }),
+    startChild: (folder, options) => startChild(looked.found, { sandbox, folder, options, clock }),
     startProxy: async (path, options) => {
       const { startGuardedProxy } = await import('../../core/api-proxy.ts');
       return await startGuardedProxy(path, { ...config.tools.web, ...options, clock });

@@ -333,7 +333,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/security/paths/rules.ts': 'first@decidePath',
   'core/security/redact/find.ts': 'side@createFinder skip@createFinder',
   'core/security/sandbox/filter.ts': 'spread',
-  'core/security/sandbox/protected-paths.ts': 'if@ensure',
+  'core/security/enclosure/protected-places.ts': 'if@ensure',
   'core/security/sandbox/self-test.ts': 'if@test',
   'core/skills/skills-index.ts': 'side@skillsIndex',
   'core/storage/untrusted-files.ts': 'skip@during skip@mark',

@@ -7,11 +7,13 @@ import {
   readingMs,
   type DocumentSource,
 } from '../../../src/core/tools/documents/document-reader.ts';
-import { runLimited, type LimitedProcess } from '../../../src/core/tools/documents/limited-process.ts';
+import { runOwnProgram, type OwnProgram } from '../../../src/core/security/enclosure/own-program.ts';
 import { systemClock } from '../../../src/core/util/clock.ts';
 import { childIds, childrenNamed, type ChildProcess } from '../../support/child-processes.ts';
 import { fileTools } from '../../support/file-tools.ts';
+import { sandboxWorld } from '../../support/sandbox-world.ts';
 import { tempFolder } from '../../support/temp.ts';
+import { testWith } from '../../support/test-with.ts';
 import { waitFor } from '../../support/wait.ts';
 import { pdfOf } from '../web-world.ts';
 
@@ -26,9 +28,9 @@ const inMemory = (bytes: Buffer): DocumentSource => ({ bytes: new Uint8Array(byt
 const readers = (): readonly ChildProcess[] => childrenNamed('document-child');
 const reader = (): Promise<ChildProcess> => waitFor(() => readers()[0], { what: 'a child process' });
 
-function program(file: URL, given: Partial<LimitedProcess> = {}): LimitedProcess {
-  const limits = { mostBytes: () => 184 * MB, cpuSeconds: 20, outputBytes: MB };
-  return { file, input: [], ...limits, signal: NEVER, clock: systemClock, ...given };
+function program(file: URL, given: Partial<OwnProgram> = {}): OwnProgram {
+  const limits = { memoryBytes: () => 184 * MB, cpuSeconds: 20 };
+  return { engine: null, file, input: [], limits, outputBytes: MB, signal: NEVER, clock: systemClock, ...given };
 }
 
 describe('the child process that reads a document', () => {
@@ -57,14 +59,29 @@ describe('the child process that reads a document', () => {
   test('is ended as soon as it holds more memory than it may at that moment', async () => {
     let asked = 0;
     // The first answer is for the limits that the kernel holds.
-    const mostBytes = (): number => (asked++ === 0 ? 184 * MB : MB);
-    const ended = await runLimited(program(new URL('./confined-child.ts', import.meta.url), { mostBytes }));
+    const limits = { memoryBytes: () => (asked++ === 0 ? 184 * MB : MB) };
+    const ended = await runOwnProgram(program(new URL('./confined-child.ts', import.meta.url), { limits }));
     expect(ended).toEqual({ end: 'memory' });
   });
 
-  test('can open no file, start no process and no thread', async () => {
-    const ended = await runLimited(program(new URL('./confined-child.ts', import.meta.url)));
-    expect(ended.end === 'answer' && JSON.parse(Buffer.from(ended.output).toString())).toEqual({ tried: 5, done: [] });
+  test('can open no file, start no process and no thread, in a sandbox and without one', async () => {
+    await using world = await sandboxWorld();
+    const probe = await world.sandbox.probe();
+    for (const engine of [null, ...(probe.available ? [probe.engine] : [])]) {
+      const ended = await runOwnProgram(program(new URL('./confined-child.ts', import.meta.url), { engine }));
+      expect(ended.end === 'answer' && JSON.parse(ended.output.toString())).toEqual({ tried: 5, done: [] });
+    }
+  });
+
+  testWith('bubblewrap')('reads in the sandbox a file that it is handed, and one that is sent', async () => {
+    await using world = await sandboxWorld();
+    const read = createDocumentReader({ clock: systemClock, sandbox: world.sandbox });
+    const path = join(world.home, 'a.pdf');
+    await writeFile(path, LONG);
+    const handle = await open(path);
+    const sources = [inMemory(LONG), { descriptor: handle.fd, size: LONG.length }];
+    for (const source of sources) expect((await read('pdf', TASK, source, OWNER)).text).toContain('page 999');
+    await handle.close();
   });
 
   test('is gone, with all it holds, when the turn that wanted the document is stopped', async () => {
@@ -92,7 +109,7 @@ describe('the child process that reads a document', () => {
   });
 
   test('that says more than a document may hold is ended', async () => {
-    const ended = await runLimited(program(new URL('./confined-child.ts', import.meta.url), { outputBytes: 10 }));
+    const ended = await runOwnProgram(program(new URL('./confined-child.ts', import.meta.url), { outputBytes: 10 }));
     expect(ended).toEqual({ end: 'failed', reason: 'there is too much text in it' });
   });
 

@@ -10,9 +10,9 @@ import type { ChildTask, DocumentAnswers, DocumentTasks } from './document-task.
 
 const INPUT = 0;
 const OUTPUT = 1;
-const FILE = 3;
+const FILE = 4;
 const PIECE = 1024 ** 2;
-/** `MEMORY_EXIT_CODE` of limited-process.ts, which loads what is not needed here. */
+/** `MEMORY_EXIT_CODE` of own-program.ts, which loads what is not needed here. */
 const MEMORY_EXIT_CODE = 77;
 
 /** The first line of the input as the task, and what came after it in the same piece. */

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { Role } from '../../bus/messages.ts';
+import { runOwnProgram } from '../../security/enclosure/own-program.ts';
+import type { Sandbox } from '../../security/enclosure/sandbox.ts';
 import { deadline, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
@@ -10,7 +12,6 @@ import {
   type DocumentKind,
   type DocumentTasks,
 } from './document-task.ts';
-import { runLimited } from './limited-process.ts';
 
 /** Where the bytes of a document are: in a file that was opened and judged, or in memory. */
 export type DocumentSource = { readonly descriptor: number; readonly size: number } | { readonly bytes: Uint8Array };
@@ -33,6 +34,8 @@ export type ReadDocument = <Kind extends DocumentKind>(
 ) => Promise<DocumentAnswers[Kind]>;
 
 export interface DocumentReaderOptions {
+  /** What the child runs in, where it works. @default nothing but the limits and permissions of the child */
+  readonly sandbox?: Pick<Sandbox, 'probe'>;
   readonly clock: Clock;
   /** Of one document. @default by its kind and size, 5 to 30 s */
   readonly timeoutMs?: number;
@@ -46,7 +49,7 @@ const MOST_BYTES = 300 * MB;
 const MOST_GUEST_BYTES = 150 * MB;
 /** A child has so much in any case, however large this process is: with less not even a letter could be read. */
 const LEAST_BYTES = 128 * MB;
-/** What a child may take between two looks of the watchdog. */
+/** What a child may take between two looks at it. */
 const SLACK_BYTES = 16 * MB;
 const MOST_OUTPUT_BYTES = 12 * MB;
 const PAGE_MS = 5_000;
@@ -65,13 +68,19 @@ export function readingMs(kind: DocumentKind | 'html', bytes: number): number {
  * Reads one document at a time, so that the limit holds for all together; of those who wait one at most is a guest's,
  * so that no one stands behind a row of them.
  */
-export function createDocumentReader({ clock, timeoutMs, ownBytes = ownMemory }: DocumentReaderOptions): ReadDocument {
+export function createDocumentReader({
+  sandbox,
+  clock,
+  timeoutMs,
+  ownBytes = ownMemory,
+}: DocumentReaderOptions): ReadDocument {
   const all = new Slots(1);
   const guests = new Slots(1);
   return async (kind, task, source, { role, signal }) => {
     const isGuest = role === 'guest';
     using _guest = isGuest ? await guests.hold(signal) : undefined;
     using _one = await all.hold(signal);
+    const probe = await sandbox?.probe();
     const size = 'bytes' in source ? source.bytes.length : source.size;
     const limitMs = timeoutMs ?? readingMs('kind' in task && task.kind === 'html' ? 'html' : kind, size);
     using limit = deadline(clock, limitMs, 'reading a document');
@@ -80,12 +89,15 @@ export function createDocumentReader({ clock, timeoutMs, ownBytes = ownMemory }:
     const noun = kind === 'page' ? 'page' : 'document';
     const most = isGuest ? MOST_GUEST_BYTES : MOST_BYTES;
     try {
-      const ended = await runLimited({
+      const ended = await runOwnProgram({
+        engine: probe?.available === true ? probe.engine : null,
         file: new URL('./document-child.ts', import.meta.url),
         input: [Buffer.from(`${JSON.stringify(head)}\n`), ...(isFile ? [] : [source.bytes])],
         descriptor: isFile ? source.descriptor : undefined,
-        mostBytes: () => Math.min(most, Math.max(LEAST_BYTES, MOST_BYTES - ownBytes())) - SLACK_BYTES,
-        cpuSeconds: Math.ceil((limitMs * 2) / 1_000) + 5,
+        limits: {
+          memoryBytes: () => Math.min(most, Math.max(LEAST_BYTES, MOST_BYTES - ownBytes())) - SLACK_BYTES,
+          cpuSeconds: Math.ceil((limitMs * 2) / 1_000) + 5,
+        },
         outputBytes: MOST_OUTPUT_BYTES,
         signal: AbortSignal.any([signal, limit.signal]),
         clock,
@@ -124,10 +136,9 @@ const PARSE: { readonly [Kind in DocumentKind]: (answer: unknown) => DocumentAns
 };
 
 /** One line of facts, then the text as it is. */
-function answerOf<Kind extends DocumentKind>(kind: Kind, output: Uint8Array): DocumentAnswers[Kind] {
-  const buffer = Buffer.from(output.buffer, output.byteOffset, output.byteLength);
-  const end = buffer.indexOf('\n');
-  const head = HEAD.parse(JSON.parse(buffer.toString('utf8', 0, end)));
+function answerOf<Kind extends DocumentKind>(kind: Kind, output: Buffer): DocumentAnswers[Kind] {
+  const end = output.indexOf('\n');
+  const head = HEAD.parse(JSON.parse(output.toString('utf8', 0, end)));
   if ('error' in head) throw new AppError('document-unreadable', head.error);
-  return PARSE[kind]({ ...head.facts, text: buffer.toString('utf8', end + 1) });
+  return PARSE[kind]({ ...head.facts, text: output.toString('utf8', end + 1) });
 }

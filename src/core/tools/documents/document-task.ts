@@ -67,6 +67,6 @@ export interface ChildTask {
   readonly task: DocumentTasks[DocumentKind];
   /** Of the document. */
   readonly bytes: number;
-  /** The document is the file on descriptor 3, not the rest of the input. */
+  /** The document is the file on descriptor 4, not the rest of the input. */
   readonly isFile: boolean;
 }

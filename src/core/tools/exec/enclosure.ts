@@ -2,7 +2,8 @@ import { seesPrivate, weakest } from '../../security/access/access.ts';
 import { sentences } from '../../util/text.ts';
 import type { ToolContext } from '../tool.ts';
 import type { ExecOptions } from './options.ts';
-import { shellCall, type ProgramCall } from './shell.ts';
+import { findProgram } from '../../security/enclosure/enclosure.ts';
+import type { ProgramCall } from './run.ts';
 import type { ExecParams } from './spec.ts';
 import type { Reach } from './taint.ts';
 
@@ -54,17 +55,26 @@ export class Enclosure {
     const env = { ...environment, ...context.limits.skills.env };
     const outside = await this.reasonToLeave(params);
     if (outside !== null || sandbox === null) {
-      return shellCall(params.command, { ...env, HOME: environment['HOME'] ?? workspace });
+      const shell = findProgram('bash', env['PATH'] ?? '') ?? '/bin/sh';
+      return {
+        command: [shell, '-c', params.command, 'bash'],
+        environment: { ...env, HOME: environment['HOME'] ?? workspace },
+        engine: null,
+        mounts: [],
+        network: true,
+      };
     }
-    const wrapped = await sandbox.wrap({
-      command: ['/bin/bash', '-c', params.command],
+    const enclosure = await sandbox.enclose({
       cwd: folder,
       // Where others read along nothing shows what is the owner's alone.
       role: seesPrivate(context.person) ? 'owner' : weakest(context.person.role, 'trusted'),
       network: this.#options.network || params.network === true,
       readRoots: [...context.files.readRoots, ...(context.files.roots ?? [])],
-      environment: { ...env, PATH: INSIDE_PATH, HOME: workspace },
     });
-    return { ...wrapped, env: { ...wrapped.env, PATH: environment['PATH'] ?? INSIDE_PATH } };
+    return {
+      command: ['/bin/bash', '-c', params.command],
+      environment: { ...env, PATH: INSIDE_PATH, HOME: workspace },
+      ...enclosure,
+    };
   }
 }

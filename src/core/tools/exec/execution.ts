@@ -11,12 +11,15 @@ import type { ExecDecisions } from './decision.ts';
 import type { Enclosure } from './enclosure.ts';
 import { folderOf } from './folder.ts';
 import { askToPutBack, whileWatched } from './git.ts';
-import { DEFAULT_COMMAND_LIMITS, type CommandLimits } from './limit-watch.ts';
 import type { ExecOptions } from './options.ts';
 import { commandResultOf } from './result.ts';
-import { commandMark } from './process-tree.ts';
-import { runCommand, type CommandOutcome } from './run.ts';
-import type { ProgramCall } from './shell.ts';
+import {
+  DEFAULT_COMMAND_LIMITS,
+  runCommand,
+  type CommandLimits,
+  type CommandOutcome,
+  type ProgramCall,
+} from './run.ts';
 import { LONGEST_BACKGROUND_SECONDS, LONGEST_SECONDS, type ExecParams } from './spec.ts';
 import { bitsOfCommand, type Reach } from './taint.ts';
 
@@ -64,7 +67,7 @@ export class Execution {
       runCommand({
         program,
         cwd: folder,
-        mark: commandMark(this.#options.workspace),
+        mark: this.#options.workspace,
         limits: this.#limits,
         timeoutMs: seconds * 1000,
         signal,

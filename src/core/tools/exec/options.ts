@@ -1,8 +1,8 @@
-import type { Sandbox } from '../../security/sandbox/sandbox.ts';
+import type { Sandbox } from '../../security/enclosure/sandbox.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { FileOrigins } from '../files/taint.ts';
 import type { BackgroundProcesses } from './background/background-processes.ts';
-import type { CommandLimits } from './limit-watch.ts';
+import type { CommandLimits } from './run.ts';
 
 /** How the tool `exec` runs commands, and which of them it asks about. */
 export interface ExecOptions {

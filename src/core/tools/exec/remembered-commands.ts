@@ -6,7 +6,7 @@ import { readSubject, type ReadSubject } from '../../security/commands/readers.t
 import { filePeek } from '../../security/paths/file-peek.ts';
 import { namedFiles } from '../../security/commands/named-files.ts';
 import { within } from '../../security/paths/rules.ts';
-import { findProgram } from './shell.ts';
+import { findProgram } from '../../security/enclosure/enclosure.ts';
 
 /** The circumstances of a command that an approval covers in addition to its text. */
 export interface CommandProfile {

@@ -1,9 +1,7 @@
-import { LEFTOVER_NOTE } from '../../security/sandbox/launch.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { oneLine, sentences } from '../../util/text.ts';
-import type { CommandOutcome } from './run.ts';
+import type { CommandLimits, CommandOutcome, Exceeded } from './run.ts';
 import type { Reach } from './taint.ts';
-import type { CommandLimits, Exceeded } from './limit-watch.ts';
 import type { ToolResult } from '../tool.ts';
 
 /** Characters of a command's last line. */
@@ -55,7 +53,6 @@ export function notesOf(outcome: CommandOutcome, bounds: Bounds): readonly strin
       : []),
     ...(exceeded === null ? [] : [whyEnded(exceeded, bounds)]),
     ...(!timedOut && exceeded === null && signal !== null ? [`The command was ended by the signal ${signal}.`] : []),
-    ...(outcome.background ? [LEFTOVER_NOTE] : []),
     ...(outcome.clean ? [] : ['A process that it started could not be stopped and may still run.']),
   ];
 }
@@ -72,6 +69,8 @@ function whyEnded(exceeded: Exceeded, { processes, outputBytes }: CommandLimits)
       return `The command was ended, with all processes that it had started, because more than ${processes} processes ran.`;
     case 'outputBytes':
       return `The command was ended because it wrote more than ${Math.round(outputBytes / 1024 ** 2)} MiB of output.`;
+    case 'memory':
+      return 'The command was ended because it used too much memory.';
     case 'freeBytes':
       return 'The command was ended because the disk was almost full. What it wrote is still there.';
   }

@@ -1,25 +1,55 @@
-import { deadline, raceAbort, sleep, type Clock } from '../../util/clock.ts';
-import type { OutputText } from './output-ends.ts';
-import { startFailure, startShell, type Exit, type Shell, type ShellOptions } from './shell.ts';
-import { watchLimits, type CommandLimits, type Exceeded } from './limit-watch.ts';
+import {
+  runEnclosed,
+  type EnclosedProcess,
+  type Enclosure,
+  type Exceeded as ExceededLimit,
+  type Program,
+  type RunOptions,
+} from '../../security/enclosure/enclosure.ts';
+import { deadline, type Clock } from '../../util/clock.ts';
+import { OutputEnds, type OutputText } from './output-ends.ts';
+import type { Piece } from './output-order.ts';
 
-const TERM_GRACE_MS = 1_000;
-/** How long what outlives the shell may take to end by itself. */
-const FINISH_ROUNDS = 15;
-const FINISH_GRACE_MS = 60;
-const DRAIN_QUIET_MS = 1_000;
-const DRAIN_MS = 2_000;
-const POLL_MS = 10;
+/** What ends a command before its time is over. */
+export interface CommandLimits {
+  /** Processes at once. */
+  readonly processes: number;
+  /** Bytes that it may write to its output. */
+  readonly outputBytes: number;
+  /** Bytes that stay free on the disks of its folder and of `/tmp`; of a fuller disk half of what is left. */
+  readonly freeBytes: number;
+}
 
-export interface CommandOptions extends Omit<ShellOptions, 'input'> {
+export const DEFAULT_COMMAND_LIMITS: CommandLimits = {
+  processes: 512,
+  outputBytes: 1024 ** 3,
+  freeBytes: 512 * 1024 ** 2,
+};
+
+/** The limit that ended a command. */
+export type Exceeded = ExceededLimit | 'outputBytes';
+
+/** A command with what encloses it. */
+export type ProgramCall = Pick<Program, 'command' | 'environment'> & Enclosure;
+
+/** A command that was started. */
+export interface RunningCommand {
+  readonly input: EnclosedProcess['stdin'];
+  readonly output: OutputEnds;
+}
+
+export interface CommandOptions extends Pick<RunOptions, 'mark' | 'permit'> {
+  readonly program: ProgramCall;
+  readonly cwd: string;
+  /** Told all that it writes; while it is busy nothing more is read. @default the ends are kept */
+  readonly sink?: (piece: Piece) => Promise<void> | undefined;
   /** @default no one looks */
   readonly limits?: CommandLimits;
-  /** How often somebody looks. @default 250 */
-  readonly lookEveryMs?: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   /** Is handed it as soon as it runs, with a pipe as standard input. @default nothing is on its input */
-  readonly onStart?: (shell: Pick<Shell, 'input' | 'output'>) => void;
+  readonly onStart?: (command: RunningCommand) => void;
 }
 
 export interface CommandOutcome extends OutputText {
@@ -29,75 +59,61 @@ export interface CommandOutcome extends OutputText {
   readonly timedOut: boolean;
   /** The limit that it was ended for. */
   readonly exceeded: Exceeded | null;
-  /** Something outlived the shell and was ended. */
-  readonly background: boolean;
-  /** False when something could not be ended, or hid itself and still holds the output. */
+  /** False when something could not be ended. */
   readonly clean: boolean;
   readonly bytes: number;
   readonly durationMs: number;
 }
 
 /**
- * Runs a program in a session of its own. When it settles nothing that the command started runs any more, as far as it
- * can be found. Rejects with the signal's reason when aborted, once all is ended, and with an `AppError` when no shell
- * could be started.
+ * Runs a command. When it settles nothing that the command started runs any more. Rejects with the signal's reason when
+ * aborted, once all is ended, and with an `AppError` when it could not be started.
  */
 export async function runCommand(options: CommandOptions): Promise<CommandOutcome> {
-  const { signal, clock, timeoutMs, onStart } = options;
+  const { program, cwd, signal, clock, timeoutMs, onStart, limits, sink, mark, permit } = options;
   signal.throwIfAborted();
   const begun = clock.monotonic();
-  const shell = startShell({ ...options, input: onStart !== undefined });
-  onStart?.(shell);
+  const { command, environment, ...enclosure } = program;
+  const input = onStart !== undefined;
+  const running = runEnclosed(
+    { command, cwd, environment },
+    { ...enclosure, limits, input, isCommand: true, mark, permit, clock },
+  );
+  const output = new OutputEnds(clock, sink);
+  let isTooMuch = false;
+  for (const stream of ['stdout', 'stderr'] as const) {
+    running[stream].on('data', (bytes: Buffer) => {
+      const busy = output.add({ stream, bytes });
+      if (!isTooMuch && output.bytes > (limits?.outputBytes ?? Infinity)) {
+        isTooMuch = true;
+        void running.end();
+      }
+      if (busy === undefined) return;
+      for (const pipe of [running.stdout, running.stderr]) pipe.pause();
+      void busy.then(() => [running.stdout, running.stderr].forEach((pipe) => pipe.resume()));
+    });
+  }
+  onStart?.({ input: running.stdin, output });
   using limit = deadline(clock, timeoutMs, 'the command');
-  using watch = options.limits && watchLimits(options.limits, { ...options, ...shell });
-  const stop = AbortSignal.any([signal, limit.signal, ...(watch === undefined ? [] : [watch.signal])]);
-  let exit: Exit = { code: null, signal: null };
-  let background = false;
-  let clean = true;
+  const onAbort = (): void => void running.end();
+  const stop = AbortSignal.any([signal, limit.signal]);
+  stop.addEventListener('abort', onAbort, { once: true });
   try {
-    exit = await raceAbort(shell.exit, stop);
-    ({ background, clean } = await finish(shell, clock));
-  } catch (error) {
-    if (!stop.aborted) throw startFailure(error);
-    const ended = await shell.tree.end(clock, TERM_GRACE_MS);
-    exit = await Promise.race([shell.exit, sleep(clock, TERM_GRACE_MS).then(() => exit)]);
-    await drain(shell, clock);
-    clean = ended && shell.closed();
+    const { code, signal: name, exceeded, isClean } = await running.exit;
+    signal.throwIfAborted();
+    return {
+      exitCode: code,
+      signal: name,
+      timedOut: limit.signal.aborted,
+      exceeded: limit.signal.aborted ? null : isTooMuch ? 'outputBytes' : exceeded,
+      clean: isClean,
+      ...output.text(),
+      bytes: output.bytes,
+      durationMs: Math.round(clock.monotonic() - begun),
+    };
   } finally {
-    shell.close();
-  }
-  signal.throwIfAborted();
-  return {
-    exitCode: exit.code,
-    signal: exit.signal,
-    timedOut: limit.signal.aborted,
-    exceeded: limit.signal.aborted ? null : (watch?.exceeded() ?? null),
-    background,
-    clean,
-    ...shell.output.text(),
-    bytes: shell.output.bytes,
-    durationMs: Math.round(clock.monotonic() - begun),
-  };
-}
-
-/** After the shell's end: what it left running gets a moment, then is ended. */
-async function finish(shell: Shell, clock: Clock): Promise<{ background: boolean; clean: boolean }> {
-  let left = shell.tree.alive().length;
-  for (let round = 0; (left > 0 || shell.tree.isUnclear) && round < FINISH_ROUNDS; round += 1) {
-    await sleep(clock, POLL_MS);
-    left = shell.tree.alive().length;
-  }
-  const ended = left === 0 || (await shell.tree.end(clock, FINISH_GRACE_MS));
-  await drain(shell, clock);
-  return { background: left > 0, clean: ended && shell.closed() };
-}
-
-/** Reads what is still under way, until the end or until nothing comes any more from something that hid itself. */
-async function drain({ output, closed }: Shell, clock: Clock): Promise<void> {
-  const begun = clock.monotonic();
-  while (!closed()) {
-    const now = clock.monotonic();
-    if (now - begun > DRAIN_MS || now - Math.max(begun, output.lastAt) > DRAIN_QUIET_MS) return;
-    await sleep(clock, POLL_MS);
+    stop.removeEventListener('abort', onAbort);
+    output.flush();
+    running.stdin?.destroy();
   }
 }

@@ -199,12 +199,14 @@ export class McpPool implements AsyncDisposable {
   troubles(): readonly string[] {
     return [...this.#members.values()].flatMap((member) => {
       const { trouble } = member.server;
-      if (trouble !== null) return [`The MCP server ${member.name} does not work: ${trouble}.`];
+      if (trouble !== null) return [`The MCP server ${member.server.options.name} does not work: ${trouble}.`];
       const { added = [], changed = [] } = this.#difference(member) ?? {};
       const off = added.length + changed.length;
       if (off === 0) return [];
       const what = `${plural(off, 'new or changed tool')} that ${off === 1 ? 'is' : 'are'} off until you agree`;
-      return [`The MCP server ${member.name} has ${what}: ${assistantCommand(`mcp trust ${member.name}`)}`];
+      return [
+        `The MCP server ${member.server.options.name} has ${what}: ${assistantCommand(`mcp trust ${member.server.options.name}`)}`,
+      ];
     });
   }
 
@@ -305,11 +307,11 @@ export class McpPool implements AsyncDisposable {
 
   #offer(member: Member, listing: Listing): void {
     const { registry, keep, log } = this.#options;
-    const { name, server, editor } = member;
+    const { server, editor } = member;
+    const { name } = server.options;
     withdraw(member);
     const isTaken = (tool: string): boolean => registry.named(tool, editor?.session) !== undefined;
     const { tools, unusable } = toolsOf(listing, {
-      name,
       server,
       keep,
       isTaken,
@@ -336,7 +338,7 @@ export class McpPool implements AsyncDisposable {
     const found = this.#difference(member);
     if (!differs(found)) return;
     this.#options.log.warn('mcp: server offers other tools than were agreed to; new and changed ones are off', {
-      server: member.name,
+      server: member.server.options.name,
       ...found,
     });
   }
@@ -394,8 +396,8 @@ function differs(found: Difference | null): boolean {
   return found !== null && found.added.length + found.changed.length + found.removed.length > 0;
 }
 
-async function startForEditor({ name, server }: Member): Promise<EditorServerReport> {
-  const shown = name.slice(EDITOR_PREFIX.length);
+async function startForEditor({ server }: Member): Promise<EditorServerReport> {
+  const shown = server.options.name.slice(EDITOR_PREFIX.length);
   try {
     const { listing } = await server.start();
     await server.settle();

@@ -6,7 +6,15 @@ import { matches } from '../registry/decide.ts';
 import { toJsonSchema } from '../registry/schema.ts';
 import { defineTool, type ApprovalRequest, type Executed, type Plan, type Tool, type ToolContext } from '../tool.ts';
 import { listPrompts, listResources, toolHash, type ForeignTool, type Listing } from './listing.ts';
-import { answerSchema, callResult, listResult, promptResult, resourceResult, type AnsweredCall, type KeepFile } from './result.ts';
+import {
+  answerSchema,
+  callResult,
+  listResult,
+  promptResult,
+  resourceResult,
+  type AnsweredCall,
+  type KeepFile,
+} from './result.ts';
 import { forServer, showTools, validatorOf } from './schemas.ts';
 import type { McpServer } from './server.ts';
 
@@ -103,7 +111,8 @@ function notAgreed(tool: string, isOffered: boolean, from: ToolServer): OwnWords
   const why = isOffered
     ? `The MCP server ${from.server.options.name} changed ${tool}, so it is off until the owner agrees`
     : `The MCP server ${from.server.options.name} does not offer ${tool} any more`;
-  const remedy = from.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${from.server.options.name}`)}`;
+  const remedy =
+    from.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${from.server.options.name}`)}`;
   return new OwnWordsError('mcp-tool', { said: '', own: `${why}. ${remedy}` });
 }
 
@@ -157,7 +166,10 @@ function getPromptTool(name: string, from: ToolServer): Tool {
       planOf(from, { tool: name, params, context }, async ({ client }, options) => {
         const about = callTo('get_prompt', from, context);
         if (params.name === undefined) return listResult(await listPrompts(client, options), about);
-        const request = { method: 'prompts/get' as const, params: { name: params.name, arguments: params.arguments ?? {} } };
+        const request = {
+          method: 'prompts/get' as const,
+          params: { name: params.name, arguments: params.arguments ?? {} },
+        };
         return await promptResult(await client.request(request, answerSchema, options), about);
       }),
   });
@@ -165,7 +177,11 @@ function getPromptTool(name: string, from: ToolServer): Tool {
 
 /** A server's word that something only reads counts where the owner says so. */
 function traitsOf(
-  { server: { options: { settings } } }: ToolServer,
+  {
+    server: {
+      options: { settings },
+    },
+  }: ToolServer,
   onlyReads: boolean,
 ): Pick<Tool, 'effect' | 'role' | 'timeoutMs' | 'untrusted' | 'source'> {
   const { startSeconds, callSeconds } = settings.timeouts;

@@ -1,5 +1,6 @@
 import { PAGE_MARGIN } from './result.ts';
 import type { GuardedFetch } from '../../security/fetch/fetch.ts';
+import type { Sandbox } from '../../security/enclosure/sandbox.ts';
 import type { PathGuard } from '../../security/paths/guard.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { BackgroundProcesses } from '../exec/background/background-processes.ts';
@@ -37,6 +38,8 @@ export interface BuiltinOptions {
   readonly exec: Omit<ExecOptions, 'clock'> & {
     /** @default no command can run in the background */ readonly background?: BackgroundProcesses;
   };
+  /** What documents and pages are read in. @default nothing but limits and permissions of the child */
+  readonly sandbox?: Pick<Sandbox, 'probe'> | null;
   /** Fetches URLs that a model or untrusted content chose. */
   readonly fetch: GuardedFetch;
   readonly search: WebSearchOptions;
@@ -46,9 +49,9 @@ export interface BuiltinOptions {
 
 /** The built-in tools. */
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  const { guard, changes, origins, versioned, maxOutput, clock, exec, fetch, search, keepImage } = options;
+  const { guard, changes, origins, versioned, maxOutput, clock, exec, sandbox, fetch, search, keepImage } = options;
   const files = { guard, origins, pageChars: maxOutput - PAGE_MARGIN };
-  const readDocument = createDocumentReader({ clock });
+  const readDocument = createDocumentReader({ clock, sandbox: sandbox ?? undefined });
   const readPage = createPageReader({ clock, readDocument });
   const written = { guard, changes, origins, versioned };
   const finding = { ...files, find: createFindFiles({ clock }) };

@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { CappedFile } from '../../../storage/capped-file.ts';
+import { endLeftPrograms } from '../../../security/enclosure/processes.ts';
 import { ensureDirectory } from '../../../storage/files.ts';
 import { backoffMs } from '../../../util/backoff.ts';
 import { sleep, type Clock } from '../../../util/clock.ts';
@@ -10,7 +11,6 @@ import { RecentMap } from '../../../util/recent-map.ts';
 import { oneLine } from '../../../util/text.ts';
 import type { FileOrigins } from '../../files/taint.ts';
 import type { ToolContext } from '../../tool.ts';
-import { endLeftCommands, ProcessTree } from '../process-tree.ts';
 import { BackgroundProcess, type BackgroundCommand } from './process.ts';
 import { ProcessRecords, type Addressee, type ProcessRecord, endedText, lostText } from './records.ts';
 
@@ -62,7 +62,6 @@ const MOST_RUNNING_IN_ALL = 64;
 /** Processes that have ended and can still be looked at. */
 const MOST_ENDED = 64;
 const MOST_OUTPUT_BYTES = 20 * 1024 ** 2;
-const TERM_GRACE_MS = 1_000;
 /** Delay in ms before the session is told of an end, so that a turn that waits for it sees it first. */
 const NEWS_DELAY_MS = 150;
 /** How long news may take to be queued before they are taken back. */
@@ -96,17 +95,10 @@ export class BackgroundProcesses implements AsyncDisposable {
   async recover({ hasDied = true } = {}): Promise<void> {
     const { clock, log, workspace } = this.#options;
     try {
-      if (hasDied && !(await endLeftCommands(workspace, { clock, graceMs: TERM_GRACE_MS })))
+      if (hasDied && !(await endLeftPrograms(workspace, clock)))
         log.error('exec: commands of an earlier process could not be ended');
-      const left = await this.#records.all();
-      await Promise.all(
-        left.map(async (record) => {
-          const isGone = await new ProcessTree(undefined, record.mark).end(clock, TERM_GRACE_MS);
-          if (!isGone)
-            log.error('background: a command of an earlier process could not be ended', { process: record.id });
-          void this.#publish({ ...record, text: lostText(record) }, () => true);
-        }),
-      );
+      for (const record of await this.#records.all())
+        void this.#publish({ ...record, text: lostText(record) }, () => true);
     } catch (error) {
       log.error('background: records of earlier commands not read', { reason: errorMessage(error) });
     }
@@ -128,7 +120,6 @@ export class BackgroundProcesses implements AsyncDisposable {
       const record: ProcessRecord = {
         v: 1,
         id,
-        mark: `background-${id}`,
         command: oneLine(this.#options.redact(command.command), 200),
         output: file.path,
         startedAt: clock.now(),
@@ -138,7 +129,13 @@ export class BackgroundProcesses implements AsyncDisposable {
       // Recorded first, so that after a crash its processes are found by their mark.
       await this.#records.put(record);
       undo.defer(() => this.#records.remove(id));
-      const process = await BackgroundProcess.start(command, { id, mark: record.mark, file, clock, origins });
+      const process = await BackgroundProcess.start(command, {
+        id,
+        mark: this.#options.workspace,
+        file,
+        clock,
+        origins,
+      });
       undo.move();
       const entry: Entry = { process, record, isQuiet: false, waking: undefined };
       this.#entries.set(id, entry);

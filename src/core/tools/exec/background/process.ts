@@ -6,8 +6,7 @@ import { errorMessage } from '../../../util/errors.ts';
 import type { Permit } from '../../../util/permit.ts';
 import { undoneNotes } from '../git.ts';
 import { notesOf, isFailure, type Bounds } from '../result.ts';
-import { runCommand, type CommandOutcome } from '../run.ts';
-import type { ProgramCall, Shell } from '../shell.ts';
+import { runCommand, type CommandOutcome, type ProgramCall, type RunningCommand } from '../run.ts';
 import type { Reach } from '../taint.ts';
 import type { FileOrigins, ResultBits } from '../../files/taint.ts';
 import { OutputFile } from './output-file.ts';
@@ -56,7 +55,6 @@ export interface OutputPage {
   readonly newest: string;
 }
 
-const LOOK_EVERY_MS = 1_000;
 const INPUT_WAIT_MS = 2_000;
 const NEWEST_CHARS = 2_000;
 
@@ -78,7 +76,7 @@ export class BackgroundProcess {
   readonly #begun: number;
   readonly #stop = new AbortController();
   readonly #output: OutputFile;
-  #shell: Pick<Shell, 'input' | 'output'> | undefined;
+  #shell: RunningCommand | undefined;
   #end: ProcessEnd | null = null;
   #durationMs: number | undefined;
   #untrusted: boolean;
@@ -238,7 +236,6 @@ export class BackgroundProcess {
         cwd,
         mark,
         limits: bounds,
-        lookEveryMs: LOOK_EVERY_MS,
         timeoutMs: bounds.seconds * 1000,
         signal: permit === undefined ? stop : AbortSignal.any([stop, permit.ended]),
         permit,

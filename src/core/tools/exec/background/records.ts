@@ -7,8 +7,6 @@ import type { BackgroundProcess } from './process.ts';
 const recordSchema = z.object({
   v: z.literal(1),
   id: z.string(),
-  /** What its processes are found by. */
-  mark: z.string(),
   command: z.string(),
   /** Absolute path of what it wrote. */
   output: z.string(),

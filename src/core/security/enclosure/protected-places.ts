@@ -1,10 +1,16 @@
 import { lstat, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, errorCode } from '../../util/errors.ts';
-import type { ProtectedPaths } from './profile.ts';
 
 const FILES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
 const FOLDERS = ['memory', 'skills'];
+
+export interface ProtectedPlaces {
+  /** Files and folders that cannot be written. */
+  readonly readOnly: readonly string[];
+  /** The repository's folder, which cannot be moved away; undefined when `.git` is a file. */
+  readonly repository: string | undefined;
+}
 
 /**
  * The protected places of a workspace, ready to be bound; `own`: further folders. What cannot be there yet cannot be mounted over, and a
@@ -17,7 +23,7 @@ const FOLDERS = ['memory', 'skills'];
  * A file that is replaced by renaming another over it, while a command runs, loses its protection in that command (the
  * kernel drops mounts on the replaced name): change the files in place, or while no command runs. Folders have no such gap.
  */
-export async function ensureProtectedPaths(workspace: string, own: readonly string[]): Promise<ProtectedPaths> {
+export async function ensureProtectedPlaces(workspace: string, own: readonly string[]): Promise<ProtectedPlaces> {
   const git = join(workspace, '.git');
   const [files, folders, kind] = await Promise.all([
     Promise.all(FILES.map((name) => ensure(join(workspace, name), 'file'))),

@@ -1,0 +1,146 @@
+import { lstat, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Role } from '../../bus/messages.ts';
+import { AppError } from '../../util/errors.ts';
+import { statePaths, within } from '../paths/rules.ts';
+import { GitKeeper } from '../sandbox/git-keeper.ts';
+import type { Enclosure, Mount } from './enclosure.ts';
+import { removeLimitGroup } from './limit-group.ts';
+import { probeSandbox, type ProbeOptions, type SandboxProbe } from './probe.ts';
+import { ensureProtectedPlaces } from './protected-places.ts';
+
+export interface SandboxOptions extends ProbeOptions {
+  /** Folders of the workspace that commands cannot change, beside those of the core. */
+  readonly protectedFolders: readonly string[];
+  /** The assistant's home; nothing of it is visible inside but the workspace and read roots that lie in it. */
+  readonly home: string;
+  /** The home of the main assistant that `home` lies in, not visible either; null: it lies in none. @default null */
+  readonly host?: string | null;
+  readonly workspace: string;
+  /** What every command may read beside the workspace: skill folders, `tools.readRoots`. Missing ones are left out. */
+  readonly readRoots: readonly string[];
+}
+
+export interface EnclosureRequest {
+  /** An existing folder in the workspace. */
+  readonly cwd: string;
+  /** For roles other than owner, `memory/` and `USER.md` are hidden. */
+  readonly role: Role;
+  /** @default false */
+  readonly network?: boolean;
+  /** What this command alone may read: its session's spill and media. */
+  readonly readRoots?: readonly string[];
+}
+
+/** What encloses the commands of one home. */
+export interface Sandbox extends AsyncDisposable {
+  /** Whether it holds on this machine. Tested at the first call, and again after a test that took too long; never rejects. */
+  probe(): Promise<SandboxProbe>;
+  /**
+   * What a command sees, for `runEnclosed(program, { ...enclosure, … })`. Throws `sandbox-unavailable`, `sandbox-place` or
+   * `sandbox-folder` rather than let anything out.
+   */
+  enclose(request: EnclosureRequest): Promise<Enclosure>;
+  /** Keeps what commands write in repositories from being run by the owner's git. @default nothing does */
+  readonly git?: GitKeeper;
+}
+
+/** Credentials directly in a read root. */
+const SECRETS = '.ssh .aws .gnupg .kube .netrc .npmrc .pypirc .pgpass .git-credentials .env'.split(' ');
+/** Places of the system's own; a read root over them would undo the isolation. */
+const RESERVED = new Set(['/', '/etc', '/tmp', '/run']);
+const KERNEL = ['/proc', '/sys', '/dev'];
+
+/** Commands enclosed by bubblewrap. Nothing is tested or made before the first call. */
+export function createSandbox(options: SandboxOptions): Sandbox {
+  let probing: Promise<SandboxProbe> | undefined;
+  const probe = (): Promise<SandboxProbe> =>
+    (probing ??= probeSandbox(options).then((found) => {
+      if (!found.available && found.late === true) probing = undefined;
+      return found;
+    }));
+  return {
+    probe,
+    git: new GitKeeper(options.workspace, options.clock),
+    async enclose({ cwd, role, network = false, readRoots = [] }) {
+      const found = await probe();
+      if (!found.available) throw new AppError('sandbox-unavailable', found.reason);
+      const workspace = await realpath(options.workspace);
+      if (!within(workspace, await realpath(cwd))) {
+        throw new AppError('sandbox-folder', `${cwd} is outside the workspace; commands start only inside it.`);
+      }
+      const empty = join(found.engine.folder, 'empty');
+      const mounts = [
+        ...(await rootMounts([...options.readRoots, ...readRoots], options, empty)),
+        ...(await workspaceMounts(workspace, options.protectedFolders, role === 'owner' ? null : empty)),
+      ];
+      return { engine: found.engine, mounts, network };
+    },
+    async [Symbol.asyncDispose]() {
+      const found = await probing;
+      if (found?.available === true && found.engine.group !== null) await removeLimitGroup(found.engine.group);
+    },
+  };
+}
+
+/**
+ * Read roots: first the ones that contain the assistant's home, then the hidden home, then the ones in it; over them what holds
+ * credentials.
+ */
+async function rootMounts(
+  paths: readonly string[],
+  options: Pick<SandboxOptions, 'home' | 'host' | 'workspace'>,
+  empty: string,
+): Promise<readonly Mount[]> {
+  const home = await realpath(options.home);
+  const host = options.host == null ? home : await realpath(options.host);
+  const workspace = await realpath(options.workspace);
+  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
+  const closed = [...KERNEL, workspace, ...statePaths(home)];
+  const roots = [...new Set(real.filter((path) => path !== undefined))].filter(
+    (root) =>
+      !RESERVED.has(root) &&
+      !closed.some((path) => within(path, root)) &&
+      (host === home || !within(host, root) || within(home, root)),
+  );
+  const read = (path: string): Mount => ({ path, as: 'read', isOptional: true });
+  const isInHome = (root: string): boolean => root !== home && within(home, root);
+  const secrets = await Promise.all(
+    roots.flatMap((root) => SECRETS.map((name) => secretMount(join(root, name), empty))),
+  );
+  return [
+    ...roots.filter((root) => !isInHome(root)).map(read),
+    ...(roots.some((root) => within(root, host)) ? [{ path: host, as: 'hidden' } as const] : []),
+    ...roots.filter(isInHome).map(read),
+    ...secrets.flat(),
+  ];
+}
+
+async function secretMount(path: string, empty: string): Promise<readonly Mount[]> {
+  const facts = await lstat(path).catch(() => undefined);
+  // What a link leads to is visible only if another root holds it.
+  if (facts === undefined || facts.isSymbolicLink()) return [];
+  return [facts.isDirectory() ? { path, as: 'hidden' } : { path, as: 'read', from: empty }];
+}
+
+/**
+ * A place that is a mount of its own can be neither removed nor moved, so nothing else can take its name; the repository is
+ * one for the sake of its hooks. `empty`: of what is the owner's alone nothing is seen but this file; null: it is for the owner.
+ */
+async function workspaceMounts(
+  workspace: string,
+  protectedFolders: readonly string[],
+  empty: string | null,
+): Promise<readonly Mount[]> {
+  const { readOnly, repository } = await ensureProtectedPlaces(workspace, protectedFolders);
+  const memory = join(workspace, 'memory');
+  const user = join(workspace, 'USER.md');
+  return [
+    { path: workspace, as: 'write' },
+    ...(repository === undefined ? [] : [{ path: repository, as: 'write' } as const]),
+    ...readOnly.map((path): Mount => {
+      if (empty === null || (path !== memory && path !== user)) return { path, as: 'read' };
+      return path === memory ? { path, as: 'hidden' } : { path, as: 'read', from: empty };
+    }),
+  ];
+}
