@@ -60,7 +60,6 @@ const LEFT: Readonly<Record<string, string>> = {
   'core/skills/allowed-tools.ts: cron':
     'names that other assistants give to tools, for skills that are read without an assistant',
   'core/skills/allowed-tools.ts: spawn': 'the same',
-  'core/tools/mcp/stdio.ts: spawn': 'an event of the processes of Node',
   'core/tools/registry/tool-table.ts: spawn': 'names that models call by habit are one table',
   'core/config/init.ts: anthropic': 'the services whose keys a new configuration shows as examples',
   'core/config/init.ts: openai': 'the same',
@@ -75,9 +74,7 @@ const LEFT: Readonly<Record<string, string>> = {
 /** Imports of the core that lead out of it, by what they wait for. An entry goes when its import goes; none comes. */
 const LEAVING: Readonly<Record<string, readonly string[]>> = {
   'issues 23a, 23b: tools, their servers and their processes become extensions': [
-    'core/app.ts → app/tools/editor-servers.ts',
     'core/assistant/agent.ts → app/tools/background.ts',
-    'core/assistant/agent.ts → app/tools/editor-servers.ts',
     'core/assistant/agent.ts → app/tools/mcp.ts',
     'core/assistant/agent.ts → app/tools/register-tools.ts',
     'core/assistant/agent.ts → app/tools/tools.ts',

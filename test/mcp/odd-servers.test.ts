@@ -209,4 +209,7 @@ test('a server that writes null for what it leaves out, no version, and lists fo
   expect((await world.call('mcp_odd_take')).output).toBe('fine');
   expect((await world.call('mcp_odd_get_prompt')).output).toBe('greet: takes who');
   expect((await world.call('mcp_odd_read_resource')).output).toBe('a:b: b');
+  expect(world.registry.specs('trusted')).toEqual([]);
+  await world.restart({ odd: script(code, { role: 'trusted' }) });
+  expect(world.registry.specs('trusted')).toHaveLength(3);
 });

@@ -262,7 +262,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'core/tools/mcp/connect.ts': ['mcp/broken-servers', 'mcp/local-servers'],
   'core/tools/mcp/pool.ts': ['mcp/trust-store', 'mcp/odd-servers'],
   'core/tools/mcp/stdio.ts': ['mcp/local-servers'],
-  'core/tools/mcp/tools.ts': ['mcp/trust-store', 'mcp/client-pool-guards'],
+  'core/tools/mcp/tools.ts': ['mcp/trust-store', 'mcp/odd-servers'],
   'extensions/memory/search-tool.ts': ['tools/memory-search'],
   'core/tools/files/read-file.ts': ['tools/read-documents', 'tools/read-file'],
   'core/tools/registry/registry.ts': [
@@ -341,7 +341,7 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/tools/exec/execution.ts': 'branch@marked',
   'core/tools/exec/remembered-commands.ts': 'side@isListed',
   'core/tools/mcp/connect.ts': 'side@join',
-  'core/tools/mcp/tools.ts': 'side@common',
+  'core/tools/mcp/tools.ts': 'side@traitsOf',
   'core/tools/mcp/trust-store.ts': 'branch@get',
   'extensions/memory/search-tool.ts': 'branch@scopeOf',
   'extensions/memory/write-tool.ts': 'side@decide',

@@ -158,6 +158,11 @@ export class McpPool implements AsyncDisposable {
     else if (differs(this.#difference(member))) await member.server.settle();
     const { listing, is } = running;
     const { added, changed } = difference(this.#pin(member)?.listing ?? listing, listing);
+    const states = new Map<string, ServerReport['tools'][number]['state']>([
+      ...member.unusable.map((tool) => [tool, 'unusable'] as const),
+      ...added.map((tool) => [tool, 'added'] as const),
+      ...changed.map((tool) => [tool, 'changed'] as const),
+    ]);
     return {
       ...this.#facts(name, member.server.options.settings),
       is: redact(is),
@@ -165,13 +170,7 @@ export class McpPool implements AsyncDisposable {
         name: tool.name,
         description: redact(tool.description),
         parameters: tool.inputSchema,
-        state: added.includes(tool.name)
-          ? 'added'
-          : changed.includes(tool.name)
-            ? 'changed'
-            : member.unusable.includes(tool.name)
-              ? 'unusable'
-              : 'agreed',
+        state: states.get(tool.name) ?? 'agreed',
       })),
       resources: listing.resources,
       prompts: listing.prompts,

@@ -10,19 +10,11 @@ export type KeepFile = (
   file: { readonly bytes: Uint8Array; readonly mediaType: string },
 ) => Promise<string>;
 
-export interface AnsweredCall {
-  readonly server: string;
-  /** What was asked: the tool, `read_resource`, … */
-  readonly what: string;
-  readonly context: ToolContext;
-  readonly keep: KeepFile;
-}
-
 /**
  * Any answer: its pieces are looked at one by one, so that one that is unknown or broken doesn't cost the others.
  */
 export const answerSchema = z.record(z.string(), z.unknown());
-type Answer = z.output<typeof answerSchema>;
+export type Answer = z.output<typeof answerSchema>;
 
 const contentsSchema = z.union([
   z.object({ uri: z.string(), text: z.string() }),
@@ -37,7 +29,7 @@ const blockSchema = z.discriminatedUnion('type', [
 const messageSchema = z.object({ role: z.enum(['user', 'assistant']), content: z.unknown() });
 
 /** A piece of an answer: a text, or a file with its label. */
-interface Piece {
+export interface Piece {
   /** Before it, on the same line. @default nothing */
   readonly lead?: string;
   readonly text: string;
@@ -49,30 +41,23 @@ const MOST_FILE_BYTES = 20_000_000;
 /** Characters of a piece that no schema knows. */
 const LONGEST_UNKNOWN = 4_000;
 
-/** A server's answer to a call: texts as they are, files kept beside, its own errors as errors. */
-export async function callResult(answer: Answer, call: AnsweredCall): Promise<ToolResult> {
+/** Of the answer to a call. */
+export function callPieces(answer: Answer): readonly Piece[] {
   const content = listOf(answer['content']);
   const bare = answer['structuredContent'];
-  const isBare = content.length === 0 && bare !== undefined;
-  const pieces = isBare ? [{ text: JSON.stringify(bare, null, 2) }] : content.map(ofBlock);
-  return { ...(await together(pieces, call)), ...(answer['isError'] === true ? { isError: true } : {}) };
+  if (content.length === 0 && bare !== undefined) return [{ text: JSON.stringify(bare, null, 2) }];
+  return content.map(ofBlock);
 }
 
-export async function resourceResult(answer: Answer, call: AnsweredCall): Promise<ToolResult> {
-  return await together(listOf(answer['contents']).map(ofContents), call);
+export function resourcePieces(answer: Answer): readonly Piece[] {
+  return listOf(answer['contents']).map(ofContents);
 }
 
-export async function promptResult(answer: Answer, call: AnsweredCall): Promise<ToolResult> {
-  const pieces = listOf(answer['messages']).map((message): Piece => {
+export function promptPieces(answer: Answer): readonly Piece[] {
+  return listOf(answer['messages']).map((message) => {
     const { data } = messageSchema.safeParse(message);
     return data === undefined ? unknown(message) : { ...ofBlock(data.content), lead: `${data.role}: ` };
   });
-  return await together(pieces, call);
-}
-
-/** A list of what can be asked for, a line each. */
-export async function listResult(lines: readonly string[], call: AnsweredCall): Promise<ToolResult> {
-  return await together([{ text: lines.length === 0 ? 'There are none.' : lines.join('\n') }], call);
 }
 
 function ofBlock(given: unknown): Piece {
@@ -105,15 +90,18 @@ function unknown(given: unknown): Piece {
   return { text: `[content in a form that is unknown here]\n${text}` };
 }
 
-async function together(pieces: readonly Piece[], call: AnsweredCall): Promise<ToolResult> {
+/** The result of a call: texts as they are, files kept beside. */
+export async function resultOf(
+  pieces: readonly Piece[],
+  call: { readonly title: string; readonly context: ToolContext; readonly keep: KeepFile },
+): Promise<ToolResult> {
   const media: Media[] = [];
   const texts: string[] = [];
   for (const { lead = '', text, file } of pieces) {
-    const shown = file === undefined ? text : `[${text}, ${await kept(file, media, call)}]`;
-    texts.push(`${lead}${shown}`);
+    texts.push(`${lead}${file === undefined ? text : `[${text}, ${await kept(file, media, call)}]`}`);
   }
   return {
-    title: oneLine(`${call.server}: ${call.what}`, 80),
+    title: oneLine(call.title, 80),
     output: texts.join('\n\n'),
     metadata: {},
     untrusted: true,
@@ -125,7 +113,7 @@ async function together(pieces: readonly Piece[], call: AnsweredCall): Promise<T
 async function kept(
   { base64, mediaType: given }: NonNullable<Piece['file']>,
   media: Media[],
-  { context, keep }: AnsweredCall,
+  { context, keep }: { readonly context: ToolContext; readonly keep: KeepFile },
 ): Promise<string> {
   const mediaType = /^[\w.+-]+\/[\w.+-]+$/u.test(given) ? given : 'application/octet-stream';
   if (media.length >= MOST_FILES) return `${mediaType}: left out, after ${MOST_FILES} files`;

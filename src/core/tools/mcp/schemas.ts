@@ -25,36 +25,32 @@ const FIELD = /^[\w.-]{1,64}$/u;
 const NOT_AT_TOP = new Set(['$schema', '$id', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'enum', 'const']);
 /** Keywords whose keys are names that somebody chose. */
 const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const ONE_SCHEMA = ['items', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else'];
 /** Keywords that hold values, not schemas. */
 const HOLDS_DATA = new Set(['default', 'const', 'enum', 'example', 'examples']);
 /** Lists that nothing would fit if they were empty. */
 const NEVER_EMPTY = new Set(['type', 'enum', 'items', 'anyOf', 'oneOf', 'allOf']);
 /** Lists of names or schemas. */
 const HOLDS_NO_NULL = new Set(['required', 'anyOf', 'oneOf', 'allOf']);
+const DESCRIBES = new Set(['description', 'title']);
+/** Keywords that could take long to check. */
+const NOT_CHECKED = new Set(['pattern', 'patternProperties', 'format', 'contentEncoding']);
 const DEEPEST = 30;
 
 const type = z.enum(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
-const one = z.lazy((): z.ZodType => jsonSchema);
-const list = z.array(one).optional();
-const fields = z.record(z.string(), one).optional();
-const oneOrList = z.union([one, z.array(one)]).optional();
+const inner = z.lazy((): z.ZodType => jsonSchema);
+const shape = (keys: Iterable<string>, schema: z.ZodType): z.ZodRawShape =>
+  Object.fromEntries(Array.from(keys, (key) => [key, schema.optional()]));
 /** A model API refuses a whole request for one tool whose schema isn't put together like this. */
 const jsonSchema = z.union([
   z.boolean(),
   z.looseObject({
-    type: z.union([type, z.array(type)]).optional(),
-    required: z.array(z.string()).optional(),
-    enum: z.array(z.unknown()).optional(),
-    ...{ properties: fields, patternProperties: fields, $defs: fields, definitions: fields, dependentSchemas: fields },
-    ...{
-      anyOf: list,
-      oneOf: list,
-      allOf: list,
-      items: oneOrList,
-      additionalProperties: oneOrList,
-      contains: oneOrList,
-    },
-    ...{ propertyNames: oneOrList, not: oneOrList, if: oneOrList, then: oneOrList, else: oneOrList },
+    ...shape(['type'], z.union([type, z.array(type)])),
+    ...shape(['required'], z.array(z.string())),
+    ...shape(['enum'], z.array(z.unknown())),
+    ...shape(NAMES_FIELDS, z.record(z.string(), inner)),
+    ...shape(['anyOf', 'oneOf', 'allOf'], z.array(inner)),
+    ...shape(ONE_SCHEMA, z.union([inner, z.array(inner)])),
   }),
 ]);
 
@@ -63,16 +59,16 @@ const jsonSchema = z.union([
  * whole server stay within their budgets. A tool that can't be shown is undefined.
  */
 export function showTools(tools: readonly ForeignTool[]): readonly (ShownTool | undefined)[] {
-  const alone = tools.map((tool) => (isUsable(tool) ? fitted([tool], MOST_FOR_TOOL)[0] : undefined));
-  const usable = tools.filter((_tool, at) => alone[at] !== undefined);
-  if (JSON.stringify(alone).length <= MOST_FOR_SERVER) return alone;
-  const together = fitted(usable, MOST_FOR_SERVER).values();
-  return alone.map((tool) => (tool === undefined ? undefined : together.next().value));
+  const usable = tools.filter(isUsable);
+  const alone = usable.flatMap((tool) => fitted([tool], MOST_FOR_TOOL));
+  const shown = JSON.stringify(alone).length <= MOST_FOR_SERVER ? alone : fitted(usable, MOST_FOR_SERVER);
+  const byTool = new Map(usable.map((tool, at) => [tool, shown[at]]));
+  return tools.map((tool) => byTool.get(tool));
 }
 
 function isUsable({ inputSchema }: ForeignTool): boolean {
   try {
-    const { description: _text, ...bare } = shownSchema(inputSchema, 0);
+    const bare = shownSchema(inputSchema, 0);
     return jsonSchema.safeParse(bare).success && JSON.stringify(bare).length <= MOST_FOR_TOOL * 2;
   } catch {
     // It isn't an object's, or nested too deeply.
@@ -93,51 +89,59 @@ function fitted(tools: readonly ForeignTool[], budget: number): readonly ShownTo
 
 /** A tool's schema in a form that strict APIs take, with descriptions of at most so many characters. */
 function shownSchema(inputSchema: JsonObject, longest: number): JsonObject {
-  const { properties, required, ...rest } = tidied(inputSchema, longest, 0);
+  const { properties = {}, required, ...rest } = mapped(inputSchema, (schema) => tidied(schema, longest));
   if ((rest['type'] ?? 'object') !== 'object') throw new TypeError('not the schema of an object');
   const names = fieldNames(inputSchema);
-  const renamed = (name: unknown): unknown => names.get(String(name)) ?? name;
-  const shown = Object.entries(isObject(properties) ? properties : {}).map(([name, field]) => [renamed(name), field]);
+  const renamed = (name: unknown): string => names.get(String(name)) ?? String(name);
+  const fields = isObject(properties)
+    ? Object.entries(properties).map(([name, field]) => [renamed(name), field])
+    : null;
   return {
-    ...Object.fromEntries(Object.entries(rest).filter(([key]) => !NOT_AT_TOP.has(key))),
+    ...without(rest, NOT_AT_TOP),
     type: 'object',
-    // One that isn't an object makes the tool unusable.
-    properties: properties === undefined || isObject(properties) ? Object.fromEntries(shown) : properties,
+    // Anything but an object makes the tool unusable.
+    properties: fields === null ? properties : Object.fromEntries(fields),
     ...(required === undefined ? {} : { required: Array.isArray(required) ? required.map(renamed) : required }),
   };
+}
+
+/** The schema and all schemas inside it, each changed by `change`. */
+function mapped(schema: JsonObject, change: (schema: JsonObject) => JsonObject, depth = 0): JsonObject {
+  if (depth > DEEPEST) throw new RangeError('nested too deeply');
+  const inside = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inside);
+    return isObject(value) ? mapped(value, change, depth + 1) : value;
+  };
+  const entries = Object.entries(change(schema)).map(([key, value]) => {
+    if (HOLDS_DATA.has(key)) return [key, value];
+    return [key, NAMES_FIELDS.has(key) && isObject(value) ? mapValues(value, inside) : inside(value)];
+  });
+  return Object.fromEntries(entries);
 }
 
 /**
  * A schema with what servers often leave out or write as null: a keyword that is null or empty counts as absent, `any`
  * as no type, an array without `items` holds anything. Without invisible characters, since people read it too.
  */
-function tidied(schema: JsonObject, longest: number, depth: number): JsonObject {
-  if (depth > DEEPEST) throw new RangeError('nested too deeply');
-  const inside = (value: unknown): unknown => {
-    if (typeof value === 'string') return visible(value);
-    if (Array.isArray(value)) return value.map(inside);
-    return isObject(value) ? tidied(value, longest, depth + 1) : value;
-  };
-  const tidy = (key: string, value: unknown): unknown => {
-    if (NAMES_FIELDS.has(key) && isObject(value)) {
-      return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, inside(field ?? {})]));
-    }
-    if (HOLDS_DATA.has(key)) return visible(value);
-    if ((key === 'description' || key === 'title') && typeof value === 'string') return shorten(value, longest);
-    return inside(HOLDS_NO_NULL.has(key) && Array.isArray(value) ? value.filter((item) => item !== null) : value);
-  };
-  const kept = Object.entries(schema).filter(([key, value]) => !saysNothing(key, value, longest));
-  const { type: given, ...rest } = Object.fromEntries(kept.map(([key, value]) => [key, tidy(key, value)]));
+function tidied(schema: JsonObject, longest: number): JsonObject {
+  const kept = Object.entries(schema).filter(([key, value]) => !saysNothing(key, value));
+  const entries = kept.map(([key, value]) => {
+    if (DESCRIBES.has(key) && typeof value === 'string') return [key, shorten(value, longest)];
+    if (NAMES_FIELDS.has(key) && isObject(value)) return [key, mapValues(value, (field) => field ?? {})];
+    if (HOLDS_DATA.has(key) || typeof value === 'string') return [key, visible(value)];
+    return [key, HOLDS_NO_NULL.has(key) && Array.isArray(value) ? value.filter((item) => item !== null) : value];
+  });
+  const { type: given, ...rest }: JsonObject = Object.fromEntries(entries);
   const types: readonly unknown[] = Array.isArray(given) ? given : [given];
   const items = types.includes('array') && rest['items'] === undefined ? { items: {} } : {};
-  return { ...(given === undefined || types.includes('any') ? {} : { type: given }), ...rest, ...items };
+  const typed = given === undefined || types.includes('any') ? {} : { type: given };
+  return without({ ...typed, ...rest, ...items }, longest === 0 ? DESCRIBES : new Set());
 }
 
 /** PHP writes an empty object as a list; older drafts have `required` in each field. */
-function saysNothing(key: string, value: unknown, longest: number): boolean {
+function saysNothing(key: string, value: unknown): boolean {
   if (value === null) return !HOLDS_DATA.has(key) || key === 'enum';
   if (key === 'required') return typeof value === 'boolean' || (isObject(value) && Object.keys(value).length === 0);
-  if (key === 'description' || key === 'title') return longest === 0 && typeof value === 'string';
   if (Array.isArray(value)) return value.length === 0 && (NAMES_FIELDS.has(key) || NEVER_EMPTY.has(key));
   return key === 'type' && value === '';
 }
@@ -146,13 +150,12 @@ function saysNothing(key: string, value: unknown, longest: number): boolean {
 function visible(value: unknown): unknown {
   if (typeof value === 'string') return withoutInvisible(value).text;
   if (Array.isArray(value)) return value.map(visible);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visible(item)]));
+  return isObject(value) ? mapValues(value, visible) : value;
 }
 
 function shorten(text: string, limit: number): string {
   const { text: clean } = withoutInvisible(text);
-  return clean.length <= limit ? clean : `${cut(clean, limit - 1).trimEnd()}…`;
+  return clean.length <= limit ? clean : `${cut(clean, Math.max(0, limit - 1)).trimEnd()}…`;
 }
 
 /** The name that a model is shown for each field that some API refuses, such as `$filter`. */
@@ -176,16 +179,13 @@ export function forServer(inputSchema: JsonObject, params: JsonObject): JsonObje
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value]));
 }
 
-/** What could take long (patterns) or is none of our business; defaults are filled in for required fields alone. */
-const NOT_CHECKED = new Set(['pattern', 'patternProperties', 'format', 'default', 'contentEncoding']);
-
 /**
  * What a call's arguments are checked against before the server sees them: types, required fields and choices. A schema
  * that can't be read lets everything through; the server checks it itself.
  */
 export function validatorOf(inputSchema: JsonObject): z.ZodObject {
   try {
-    const schema = z.fromJSONSchema(checkable(shownSchema(inputSchema, 0)));
+    const schema = z.fromJSONSchema(mapped(shownSchema(inputSchema, 0), checkable));
     if (schema instanceof z.ZodObject) return schema;
   } catch {
     // Fall through.
@@ -193,21 +193,21 @@ export function validatorOf(inputSchema: JsonObject): z.ZodObject {
   return z.looseObject({});
 }
 
+/** Without what could take long (patterns). Only a required field's default is filled in; others are the server's business. */
 function checkable(schema: JsonObject): JsonObject {
   const needed: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
-  const inside = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(inside);
-    return isObject(value) ? checkable(value) : value;
-  };
-  const entries = Object.entries(schema).flatMap(([key, value]): (readonly [string, unknown])[] => {
-    if (NOT_CHECKED.has(key)) return [];
-    if (HOLDS_DATA.has(key)) return [[key, value]];
-    if (!NAMES_FIELDS.has(key) || !isObject(value)) return [[key, inside(value)]];
-    const named = Object.entries(value).map(([name, field]) => {
-      const filled = key === 'properties' && needed.includes(name) && isObject(field) && field['default'] !== undefined;
-      return [name, filled ? { ...checkable(field), default: field['default'] } : inside(field)] as const;
-    });
-    return [[key, Object.fromEntries(named)]];
+  const { properties, ...rest } = without(schema, NOT_CHECKED);
+  if (!isObject(properties)) return rest;
+  const fields = Object.entries(properties).map(([name, field]) => {
+    return [name, isObject(field) && !needed.includes(name) ? without(field, new Set(['default'])) : field];
   });
-  return Object.fromEntries(entries);
+  return { ...rest, properties: Object.fromEntries(fields) };
+}
+
+function mapValues(values: JsonObject, change: (value: unknown) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
+}
+
+function without(values: JsonObject, keys: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !keys.has(key)));
 }

@@ -4,16 +4,16 @@ import { assistantCommand } from '../../util/assistant-command.ts';
 import { OwnWordsError } from '../../util/errors.ts';
 import { matches } from '../registry/decide.ts';
 import { toJsonSchema } from '../registry/schema.ts';
-import { defineTool, type ApprovalRequest, type Executed, type Plan, type Tool, type ToolContext } from '../tool.ts';
+import { defineTool, type ApprovalRequest, type Plan, type Tool, type ToolContext } from '../tool.ts';
 import { listPrompts, listResources, toolHash, type ForeignTool, type Listing } from './listing.ts';
 import {
   answerSchema,
-  callResult,
-  listResult,
-  promptResult,
-  resourceResult,
-  type AnsweredCall,
+  callPieces,
+  promptPieces,
+  resourcePieces,
+  resultOf,
   type KeepFile,
+  type Piece,
 } from './result.ts';
 import { forServer, showTools, validatorOf } from './schemas.ts';
 import type { McpServer } from './server.ts';
@@ -92,7 +92,7 @@ function foreignTool(
       return validator;
     },
     plan: (params, context) =>
-      planOf(from, { tool: name, params, context }, async (server, options) => {
+      planOf(from, { tool: name, what: tool.name, params, context }, async (server, options) => {
         const offered = (): ForeignTool | undefined => server.listing.tools.find((one) => one.name === tool.name);
         const isAgreed = (now = offered()): boolean => now !== undefined && toolHash(now) === agreed;
         // Some servers announce tools a moment after they started.
@@ -100,8 +100,8 @@ function foreignTool(
         if (!isAgreed()) throw notAgreed(name, offered() !== undefined, from);
         context.permit?.check();
         const args = { name: tool.name, arguments: forServer(tool.inputSchema, params) };
-        const result = await server.client.request({ method: 'tools/call', params: args }, answerSchema, options);
-        return await callResult(result, callTo(tool.name, from, context));
+        const answer = await server.client.request({ method: 'tools/call', params: args }, answerSchema, options);
+        return { pieces: callPieces(answer), isError: answer['isError'] === true };
       }),
   });
 }
@@ -116,63 +116,65 @@ function notAgreed(tool: string, isOffered: boolean, from: ToolServer): OwnWords
   return new OwnWordsError('mcp-tool', { said: '', own: `${why}. ${remedy}` });
 }
 
+const resourceParams = z.object({
+  uri: z
+    .string()
+    .min(1)
+    .max(4_000)
+    .optional()
+    .describe('URI of a resource as the list shows it, e.g. file:///notes/todo.md. Default: the resources are listed.'),
+});
+
 function readResourceTool(name: string, from: ToolServer): Tool {
-  const parameters = z.object({
-    uri: z
-      .string()
-      .min(1)
-      .max(4_000)
-      .optional()
-      .describe(
-        'URI of a resource as the list shows it, e.g. file:///notes/todo.md. Default: the resources are listed.',
-      ),
-  });
   return defineTool({
     ...traitsOf(from, true),
     name,
     description: `Read a resource, such as a file or a record, of the MCP server ${from.server.options.name}; without a URI, list its resources. Use it when a tool or the person names one.`,
-    parameters,
-    jsonSchema: toJsonSchema(parameters),
+    parameters: resourceParams,
+    jsonSchema: toJsonSchema(resourceParams),
     plan: (params, context) =>
-      planOf(from, { tool: name, params, context }, async ({ client }, options) => {
-        const about = callTo('read_resource', from, context);
-        if (params.uri === undefined) return listResult(await listResources(client, options), about);
-        const request = { method: 'resources/read' as const, params: { uri: params.uri } };
-        return await resourceResult(await client.request(request, answerSchema, options), about);
+      planOf(from, { tool: name, what: 'read_resource', params, context }, async ({ client }, options) => {
+        const { uri } = params;
+        if (uri === undefined) return { pieces: listPieces(await listResources(client, options)) };
+        const request = { method: 'resources/read' as const, params: { uri } };
+        return { pieces: resourcePieces(await client.request(request, answerSchema, options)) };
       }),
   });
 }
 
+const promptParams = z.object({
+  name: z
+    .string()
+    .min(1)
+    .max(400)
+    .optional()
+    .describe('Name of a prompt as the list shows it, e.g. summarize. Default: the prompts are listed.'),
+  arguments: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Texts that the prompt asks for, by name, e.g. {"language": "French"}. Default: {}.'),
+});
+
 function getPromptTool(name: string, from: ToolServer): Tool {
-  const parameters = z.object({
-    name: z
-      .string()
-      .min(1)
-      .max(400)
-      .optional()
-      .describe('Name of a prompt as the list shows it, e.g. summarize. Default: the prompts are listed.'),
-    arguments: z
-      .record(z.string(), z.string())
-      .optional()
-      .describe('Texts that the prompt asks for, by name, e.g. {"language": "French"}. Default: {}.'),
-  });
   return defineTool({
     ...traitsOf(from, true),
     name,
     description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${from.server.options.name}; without a name, list its prompts. Use it when the person wants one.`,
-    parameters,
-    jsonSchema: toJsonSchema(parameters),
+    parameters: promptParams,
+    jsonSchema: toJsonSchema(promptParams),
     plan: (params, context) =>
-      planOf(from, { tool: name, params, context }, async ({ client }, options) => {
-        const about = callTo('get_prompt', from, context);
-        if (params.name === undefined) return listResult(await listPrompts(client, options), about);
-        const request = {
-          method: 'prompts/get' as const,
-          params: { name: params.name, arguments: params.arguments ?? {} },
-        };
-        return await promptResult(await client.request(request, answerSchema, options), about);
+      planOf(from, { tool: name, what: 'get_prompt', params, context }, async ({ client }, options) => {
+        const { name: prompt, arguments: args = {} } = params;
+        if (prompt === undefined) return { pieces: listPieces(await listPrompts(client, options)) };
+        const request = { method: 'prompts/get' as const, params: { name: prompt, arguments: args } };
+        return { pieces: promptPieces(await client.request(request, answerSchema, options)) };
       }),
   });
+}
+
+/** A list of what can be asked for, a line each. */
+function listPieces(lines: readonly string[]): readonly Piece[] {
+  return [{ text: lines.length === 0 ? 'There are none.' : lines.join('\n') }];
 }
 
 /** A server's word that something only reads counts where the owner says so. */
@@ -195,26 +197,23 @@ function traitsOf(
   };
 }
 
-/** The plan of a call. `ask`: what the server is asked then. */
+/** The plan of a call. `ask`: what the server is asked then, for an answer in pieces. */
 function planOf(
-  { server, firstUse }: ToolServer,
-  { tool, params, context }: { readonly tool: string; readonly params: unknown; readonly context: ToolContext },
-  ask: Parameters<typeof server.run<Executed>>[1],
+  { server, keep, firstUse }: ToolServer,
+  { tool, what, params, context }: { tool: string; what: string; params: unknown; context: ToolContext },
+  ask: Parameters<typeof server.run<{ readonly pieces: readonly Piece[]; readonly isError?: boolean }>>[1],
 ): Plan {
-  const run: Plan['run'] = (signal) => server.run({ ...context, signal }, ask);
-  if (firstUse === undefined) return { run };
-  if (firstUse.allowed.has(tool)) return { run, allowedBy: 'its first use was allowed' };
+  const isFirstUse = firstUse !== undefined && !firstUse.allowed.has(tool);
   return {
-    asks: firstUse.ask(tool, params),
-    run: (signal) => {
-      if (context.approval !== null) firstUse.allowed.add(tool);
-      return run(signal);
+    ...(isFirstUse ? { asks: firstUse.ask(tool, params) } : {}),
+    ...(firstUse !== undefined && !isFirstUse ? { allowedBy: 'its first use was allowed' } : {}),
+    run: async (signal) => {
+      if (context.approval !== null) firstUse?.allowed.add(tool);
+      const { pieces, isError = false } = await server.run({ ...context, signal }, ask);
+      const result = await resultOf(pieces, { title: `${server.options.name}: ${what}`, context, keep });
+      return isError ? { ...result, isError } : result;
     },
   };
-}
-
-function callTo(what: string, { server, keep }: ToolServer, context: ToolContext): AnsweredCall {
-  return { server: server.options.name, what, context, keep };
 }
 
 /**
