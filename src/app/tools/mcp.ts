@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { App } from '../../core/app.ts';
 import { execEnvironment, type Environment } from '../../core/config/environment.ts';
 import type { HomePaths } from '../../core/config/home.ts';
+import { collectSecrets } from '../../core/config/secrets.ts';
 import type { McpServerSettings } from '../../core/config/schema/tools.ts';
 import { createStreamingFetch, type StreamingFetch } from '../../core/security/fetch/stream-fetch.ts';
 import { ensureDirectory, replaceDurable } from '../../core/storage/files.ts';
@@ -31,6 +32,8 @@ export function createMcp(app: App): McpPool {
       await replaceDurable(path, bytes);
       return path;
     },
+    // What they are given counts as a secret by the rules for servers of the configuration.
+    onBrought: (servers) => app.learnSecrets(collectSecrets({ mcpServers: servers }, {}, [])),
   });
 }
 

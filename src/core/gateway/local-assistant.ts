@@ -1,4 +1,3 @@
-import { collectSecrets } from '../config/secrets.ts';
 import { basename } from 'node:path';
 import { EDITOR_FACTS, isEditorSession, type EditorFacts } from '../bus/editor.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
@@ -103,7 +102,7 @@ export class LocalAssistant implements OwnAssistant {
     listener: (message: TerminalText) => void,
     { onEvent, onApproval, files, servers = [] }: AttachOptions = {},
   ): Disposable {
-    const { bus, channels, questions, editorFiles, mcp, safe, learnSecrets, newId } = this.#app;
+    const { bus, channels, questions, editorFiles, mcp, safe, newId } = this.#app;
     const sessionKey = bus.sessionOf(this.#draft({ session, text: '' }, newId()));
     const attached = new DisposableStack();
     if (onEvent !== undefined)
@@ -114,11 +113,7 @@ export class LocalAssistant implements OwnAssistant {
       );
     if (onApproval !== undefined) attached.use(questions.attach(sessionKey, onApproval));
     if (files !== undefined) attached.use(editorFiles.attach(sessionKey, files));
-    if (servers.length > 0 && !safe) {
-      // What they are given counts as a secret by the rules for servers of the configuration.
-      learnSecrets(collectSecrets({ mcpServers: servers }, {}, []));
-      attached.use(mcp.attach(sessionKey, servers));
-    }
+    if (servers.length > 0 && !safe) attached.use(mcp.attach(sessionKey, servers));
     attached.use(channels.terminal.attach(session, listener));
     return attached;
   }

@@ -33,6 +33,8 @@ export interface McpPoolOptions extends Pick<
   /** For a server at this address; reaches its host and nothing else that is private. */
   readonly fetchFor: (url: URL, settings: McpServerSettings) => StreamingFetch;
   readonly keep: KeepFile;
+  /** Told of the servers that an editor brings, before they are started. @default nobody */
+  readonly onBrought?: (servers: readonly EditorServer[]) => void;
 }
 
 /** How a server is doing, for people. */
@@ -211,6 +213,7 @@ export class McpPool implements AsyncDisposable {
 
   /** Starts the servers that an editor brings to a session, and ends them when the result is disposed of. */
   attach(session: string, servers: readonly EditorServer[]): Disposable {
+    this.#options.onBrought?.(servers);
     const members = servers.map((given) =>
       this.#join({ name: `${EDITOR_PREFIX}${given.name}`, settings: settingsOf(given), session }),
     );
