@@ -57,7 +57,7 @@ describe('a local server', () => {
     }
     const { output } = await world.call('mcp_fix_environment');
     const seen: object = JSON.parse(output);
-    expect(Object.keys(seen).toSorted()).toEqual(['FIX_TOKEN', 'HOME', 'NODE_COMPILE_CACHE', 'PATH', 'PWD']);
+    expect(Object.keys(seen).toSorted()).toEqual(['FIX_TOKEN', 'HOME', 'NODE_COMPILE_CACHE', 'PATH', 'PWD', 'SHLVL']);
   });
 
   test('that is killed in the middle of a call fails that call, and the next one works', async () => {
