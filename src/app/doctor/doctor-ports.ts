@@ -52,7 +52,12 @@ export function doctorPorts(
       if (settings === undefined) throw new AppError('mcp-unknown', `There is no MCP server ${name}.`);
       const { McpServer } = await import('../../core/tools/mcp/server.ts');
       await using server = new McpServer({
-        ...{ name, settings, clock, random: systemRandom, log: silentLog, redact: (text) => text },
+        name,
+        settings,
+        clock,
+        random: systemRandom,
+        log: silentLog,
+        redact: (text) => text,
         environment: mcpEnvironment(env),
         workspace: paths.workspace,
         version: readVersion(),

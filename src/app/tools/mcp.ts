@@ -18,7 +18,12 @@ const MOST_BYTES = 20_000_000;
 export function createMcp(app: App): McpPool {
   const { paths, clock, random, log, redact, version, spill } = app;
   return new McpPool({
-    ...{ clock, random, log, redact, version, registry: app.tools },
+    clock,
+    random,
+    log,
+    redact,
+    version,
+    registry: app.tools,
     configured: () => app.config.mcpServers,
     trust: { path: agreedToolsFile(paths), quarantine: paths.quarantine },
     environment: mcpEnvironment(app.env),

@@ -140,7 +140,13 @@ async function join(
     return accepted ? { action: 'accept' as const, content: {} } : { action: 'decline' as const };
   });
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => options.onToolsChanged());
-  client.onerror = (error) => options.onTrouble(errorMessage(error));
+  let isJoined = false;
+  Object.assign(client, {
+    onerror: (error: unknown) => options.onTrouble(errorMessage(error)),
+    onclose: () => {
+      if (isJoined) options.onClose(whyClosed());
+    },
+  });
   const close = async (): Promise<void> => {
     await client.close();
     await transport.close();
@@ -152,7 +158,7 @@ async function join(
     signal.throwIfAborted();
     throw error;
   }
-  client.onclose = () => options.onClose(whyClosed());
+  isJoined = true;
   return {
     client,
     close: async () => {

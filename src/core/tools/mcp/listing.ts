@@ -63,8 +63,11 @@ const MOST_PAGES = 100;
 
 /** A resource, a template of resources or a prompt. */
 const listedItem = z.object({
-  ...{ uri: z.string().optional(), uriTemplate: z.string().optional() },
-  ...{ name: word, mimeType: word, description: word },
+  uri: z.string().optional(),
+  uriTemplate: z.string().optional(),
+  name: word,
+  mimeType: word,
+  description: word,
   /** What a prompt takes. */
   arguments: z.array(z.object({ name: z.string(), required: z.boolean().catch(false) })).catch([]),
 });

@@ -429,8 +429,16 @@ function asEditors(
 
 function settingsOf(given: EditorServer): McpServerSettings {
   return {
-    ...{ enabled: true, cwd: null, tools: ['*'], role: 'owner', trusted: false, timeouts: EDITOR_TIMEOUTS },
-    ...{ type: 'stdio', args: [], env: {}, headers: {} },
+    type: 'stdio',
+    args: [],
+    env: {},
+    cwd: null,
+    headers: {},
+    enabled: true,
+    tools: ['*'],
+    role: 'owner',
+    trusted: false,
+    timeouts: EDITOR_TIMEOUTS,
     ...given,
   };
 }
