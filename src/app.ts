@@ -347,7 +347,6 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
   stack.use(agent.skillNews);
   stack.use(consolidation);
   stack.use(mcp);
-  stack.use(app.editorMcp);
   stack.use(making);
   stack.defer(() => base.plugins.close());
   await base.plugins.open(app);

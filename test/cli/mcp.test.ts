@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ServerFacts, ServerReport } from '../../src/core/tools/mcp/server-facts.ts';
+import type { ServerFacts, ServerReport } from '../../src/core/tools/mcp/pool.ts';
 import { AppError } from '../../src/core/util/errors.ts';
 import { CommandLine } from './command-line.ts';
 

@@ -142,8 +142,11 @@ describe('a remote server', () => {
       replyJson(response, 200, { jsonrpc: '2.0', id: asked.body.id, error });
       return true;
     };
-    const { output } = await world.call('mcp_far_echo');
-    expect(output).toBe('The MCP server far answered with an error: MCP error -32000: no more today, says [redacted].');
+    expect(await world.call('mcp_far_echo')).toMatchObject({
+      isError: true,
+      untrusted: true,
+      output: 'The MCP server far answered with an error: MCP error -32000: no more today, says [redacted].',
+    });
     expect(world.clients.list()).toMatchObject([{ state: 'running' }]);
   });
 

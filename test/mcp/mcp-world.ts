@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { McpClients, type McpClientsOptions } from '../../src/core/tools/mcp/client-pool.ts';
-import type { McpSettings } from '../../src/core/tools/mcp/stdio.ts';
+import { McpPool, type McpPoolOptions } from '../../src/core/tools/mcp/pool.ts';
+import type { McpServerSettings } from '../../src/core/config/schema/tools.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import { createStreamingFetch } from '../../src/core/security/fetch/fetch.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
@@ -16,9 +16,10 @@ import { testToolContext, type TestCall } from '../support/tool-context.ts';
 export const SECRET = 'sk-very-secret-value';
 
 /** A server of the configuration; a test names what is different. */
-export function server(overrides: Partial<McpSettings> = {}): McpSettings {
+export function server(overrides: Partial<McpServerSettings> = {}): McpServerSettings {
   return {
     type: null,
+    enabled: true,
     args: [],
     env: {},
     cwd: null,
@@ -32,14 +33,14 @@ export function server(overrides: Partial<McpSettings> = {}): McpSettings {
 }
 
 /** The server of `fixture-server.ts`. */
-export function fixture(args: readonly string[] = [], overrides: Partial<McpSettings> = {}): McpSettings {
+export function fixture(args: readonly string[] = [], overrides: Partial<McpServerSettings> = {}): McpServerSettings {
   const { NODE_COMPILE_CACHE = '' } = childEnvironment();
   const env = { NODE_COMPILE_CACHE, ...overrides.env };
   return server({ command: process.execPath, args: [FIXTURE_SERVER, ...args], ...overrides, env });
 }
 
 /** A program in JavaScript as a server. */
-export function script(code: string, overrides: Partial<McpSettings> = {}): McpSettings {
+export function script(code: string, overrides: Partial<McpServerSettings> = {}): McpServerSettings {
   return server({ command: process.execPath, args: ['--input-type=module', '-e', code], ...overrides });
 }
 
@@ -53,24 +54,24 @@ export interface McpWorld extends AsyncDisposable {
   readonly pinsPath: string;
   readonly log: readonly LogLine[];
   readonly registry: ToolRegistry;
-  readonly clients: McpClients;
+  readonly clients: McpPool;
   /** Calls a tool by its full name, as the owner; the program's own words stand behind the output. */
   call(name: string, args?: unknown, context?: Partial<TestCall>): Promise<ToolResult>;
   /** Names of the tools that a model is shown. */
   names(): readonly string[];
   /** Ends the clients and opens others on the same files. */
-  restart(servers?: Readonly<Record<string, McpSettings>>): Promise<void>;
+  restart(servers?: Readonly<Record<string, McpServerSettings>>): Promise<void>;
 }
 
 export async function mcpWorld(
-  servers: Readonly<Record<string, McpSettings>>,
-  overrides: Partial<McpClientsOptions> = {},
+  servers: Readonly<Record<string, McpServerSettings>>,
+  overrides: Partial<McpPoolOptions> = {},
 ): Promise<McpWorld> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder()).path;
   const log = recordingLog();
   const pinsPath = join(folder, 'mcp-pins.json');
-  const open = async (used: Readonly<Record<string, McpSettings>>): Promise<[ToolRegistry, McpClients]> => {
+  const open = async (used: Readonly<Record<string, McpServerSettings>>): Promise<[ToolRegistry, McpPool]> => {
     const redact = (text: string): string => text.replaceAll(SECRET, '[redacted]');
     const registry = new ToolRegistry({
       policy: { allow: ['*'], deny: [], guest: [] },
@@ -78,12 +79,12 @@ export async function mcpWorld(
       redact,
       maxOutput: 16_000,
     });
-    const clients = await McpClients.open({
-      servers: used,
+    const clients = new McpPool({
+      configured: () => used,
       registry,
-      pins: { path: pinsPath, quarantine: join(folder, 'quarantine') },
+      trust: { path: pinsPath, quarantine: join(folder, 'quarantine') },
       environment: { PATH: process.env['PATH'] ?? '', HOME: folder },
-      workspace: folder,
+      folderOf: () => folder,
       version: '0.0.0',
       fetchFor: ({ host }) =>
         createStreamingFetch({
@@ -101,6 +102,7 @@ export async function mcpWorld(
       settleMs: 100,
       ...overrides,
     });
+    await clients.open();
     return [registry, clients];
   };
   let [registry, clients] = await open(servers);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { withoutReports } from '../../src/core/tools/mcp/failure-words.ts';
 import { mcpWorld, script, SECRET } from './mcp-world.ts';
 
 /** A server whose answers are written down here as they go over the line, whatever the protocol says of them. */
@@ -84,18 +83,6 @@ test('what a server calls itself, and how it describes a tool, is shown without 
     is: 'server of [redacted] 1',
     tools: [{ name: 'good', description: 'Knows [redacted].' }],
   });
-});
-
-test('a report of a validator is told in a few words', () => {
-  const issue = (field: string): object => ({ code: 'invalid_type', path: ['a', field], message: 'expected a text' });
-  const report = (...fields: readonly string[]): string => JSON.stringify(fields.map(issue), null, 2);
-  expect(withoutReports(`MCP error -32602: Invalid arguments: ${report('b')}`)).toBe(
-    'MCP error -32602: Invalid arguments: a.b: expected a text',
-  );
-  expect(withoutReports(report('b', 'c', 'd', 'e'))).toBe(
-    'what it sent does not fit the protocol: a.b: expected a text; a.c: expected a text; a.d: expected a text; and 1 more',
-  );
-  for (const plain of ['no report', 'a list [1, 2] is none', '[broken']) expect(withoutReports(plain)).toBe(plain);
 });
 
 test.each<[string, object, object, object]>([
@@ -222,4 +209,7 @@ test('a server that writes null for what it leaves out, no version, and lists fo
   expect((await world.call('mcp_odd_take')).output).toBe('fine');
   expect((await world.call('mcp_odd_get_prompt')).output).toBe('greet: takes who');
   expect((await world.call('mcp_odd_read_resource')).output).toBe('a:b: b');
+  expect(world.registry.specs('trusted')).toEqual([]);
+  await world.restart({ odd: script(code, { role: 'trusted' }) });
+  expect(world.registry.specs('trusted')).toHaveLength(3);
 });

@@ -50,29 +50,23 @@ export function doctorPorts(
     tryMcp: async ({ config }, name, signal) => {
       const settings = config.mcpServers[name];
       if (settings === undefined) throw new AppError('mcp-unknown', `There is no MCP server ${name}.`);
-      const { connectServer } = await import('../../core/tools/mcp/connect.ts');
-      const nothing = (): void => {};
-      const connection = await connectServer(
-        {
-          settings,
-          environment: mcpEnvironment(env),
-          workspace: paths.workspace,
-          version: readVersion(),
-          clock,
-          fetch: (url, init) => mcpFetch(new URL(settings.url ?? ''), settings, clock)(url, init),
-          elicit: async () => false,
-          onStderr: nothing,
-          onTrouble: nothing,
-          onListChanged: nothing,
-          onClose: nothing,
-        },
-        signal,
-      );
-      try {
-        return { tools: (await connection.listing(signal)).tools.length };
-      } finally {
-        await connection.close();
-      }
+      const { McpServer } = await import('../../core/tools/mcp/server.ts');
+      await using server = new McpServer({
+        name,
+        settings,
+        clock,
+        random: systemRandom,
+        log: silentLog,
+        redact: (text) => text,
+        environment: mcpEnvironment(env),
+        workspace: paths.workspace,
+        version: readVersion(),
+        fetch: (url, init) => mcpFetch(new URL(settings.url ?? ''), settings, clock)(url, init),
+      });
+      const started = await server.start(signal).catch((error: unknown) => {
+        throw server.trouble === null ? error : new AppError('mcp-server', server.trouble);
+      });
+      return { tools: started.listing.tools.length };
     },
     storedHome: ({ config: { store, homes } }) => {
       if (store === null) return null;

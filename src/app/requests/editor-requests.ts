@@ -9,7 +9,7 @@ import { unknownSession } from './session-log.ts';
 export function editorRequests({
   editors,
   changes,
-  editorMcp,
+  mcp,
   redact,
 }: App): Pick<RequestHandlers, keyof typeof operations> {
   const known = (session: string, found: EditorSession | undefined): EditorSession => {
@@ -34,7 +34,7 @@ export function editorRequests({
       return found.flat();
     },
     editorsServers: async ({ session }) =>
-      (await editorMcp.started(session)).map((one) => ({
+      (await mcp.started(session)).map((one) => ({
         ...one,
         trouble: one.trouble === null ? null : redact(one.trouble),
       })),

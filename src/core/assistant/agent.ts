@@ -17,7 +17,6 @@ import { createBackground } from '../../app/tools/background.ts';
 import type { App, Making } from '../app.ts';
 import { Why } from './why.ts';
 import { createCommands } from './commands.ts';
-import { createEditorMcp } from '../../app/tools/editor-servers.ts';
 import { createMcp } from '../../app/tools/mcp.ts';
 import { peopleTroubles } from '../people/owners.ts';
 import { ProviderResults } from './provider-results.ts';
@@ -60,7 +59,6 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
   add({ background: createBackground(app) });
   add(createTools(app, wrapTool));
   add({ mcp: createMcp(app), editorFiles: new EditorFiles(clock) });
-  add({ editorMcp: createEditorMcp(app, app.learnSecrets) });
   const skillNews = new SkillNews(app);
   const prompts = createPrompts(
     app,

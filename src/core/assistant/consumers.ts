@@ -71,7 +71,7 @@ export async function startConsumers(
 
   await channels.manager.start(() => menuOf(app.commands));
   if (app.serving) stack.use(await recordStates(app));
-  if (app.serving) mcp.connectNew();
+  if (app.serving && !app.safe) mcp.connectNew();
   stack.defer(() => app.plugins.stop());
   const announced = app.safe ? announceSafeMode(app) : Promise.resolve();
   const scheduled = announced.then(() => app.plugins.start());

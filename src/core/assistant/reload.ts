@@ -162,7 +162,7 @@ async function applyPlugins(app: App): Promise<void> {
 /** Starts anew what the changes belong to, and nothing else. */
 async function apply(
   changes: readonly SettingChange[],
-  { channels, models, mcp, tools, log }: App,
+  { channels, models, mcp, tools, log, safe }: App,
   /** `reopens`: the variables of keys are others. */
   { keyVariables, reopens }: Pick<LoadedConfig, 'keyVariables'> & { readonly reopens: boolean },
 ): Promise<void> {
@@ -172,7 +172,7 @@ async function apply(
   if (changes.some(({ path: [first] }) => first === 'tools')) tools.policyChanged();
   const steps = [
     { names: entriesOf('channels'), update: channels.update, what: 'channels' },
-    { names: entriesOf('mcpServers'), update: mcp.update, what: 'MCP servers' },
+    { names: entriesOf('mcpServers'), update: (names: readonly string[]) => mcp.update(names), what: 'MCP servers' },
   ];
   for (const { names, update, what } of steps) {
     if (names.length === 0) continue;
@@ -180,5 +180,5 @@ async function apply(
       log.error(`config: ${what} not started anew`, { names, reason: errorMessage(error) }),
     );
   }
-  if (entriesOf('mcpServers').length > 0) mcp.connectNew();
+  if (entriesOf('mcpServers').length > 0 && !safe) mcp.connectNew();
 }

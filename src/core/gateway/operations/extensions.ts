@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import type { Difference, ServerFacts, ServerReport } from '../../tools/mcp/server-facts.ts';
+import type { ServerFacts, ServerReport } from '../../tools/mcp/pool.ts';
+import type { Difference } from '../../tools/mcp/listing.ts';
 import { answers } from './operation.ts';
 
 const name = z.string().describe('Name of the server in the configuration.');

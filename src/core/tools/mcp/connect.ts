@@ -8,18 +8,19 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
   ToolListChangedNotificationSchema,
+  type ElicitRequestFormParams,
 } from '@modelcontextprotocol/sdk/types.js';
+import type { McpServerSettings } from '../../config/schema/tools.ts';
 import type { StreamingFetch } from '../../security/fetch/fetch.ts';
 import { raceAbort, sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
-import { FOREVER_MS, openConnection, type Connection } from './connection.ts';
-import { readElicitation, type Elicitation } from './elicitation.ts';
-import { correcting } from './messages.ts';
-import { type McpSettings, StdioTransport } from './stdio.ts';
 import { cut } from '../../util/text.ts';
+import { correcting } from './messages.ts';
+import { FOREVER_MS } from './listing.ts';
+import { StdioTransport } from './stdio.ts';
 
 export interface ConnectOptions {
-  readonly settings: McpSettings;
+  readonly settings: McpServerSettings;
   /** What local servers see of our environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** Absolute; the root that servers are told of. */
@@ -28,15 +29,20 @@ export interface ConnectOptions {
   readonly clock: Clock;
   /** Reaches the host of the server's address and nothing else that is private. */
   readonly fetch: StreamingFetch;
-  /** What the server asks its user; true: it gets the answer that it suggests. */
-  readonly elicit: (question: Elicitation) => Promise<boolean>;
+  /** The server asks its user; true: it gets the form's own defaults as the answer. */
+  readonly onQuestion: (form: ElicitRequestFormParams) => Promise<boolean>;
   readonly onStderr: (line: string) => void;
-  /** Told of what went wrong beside a request. */
+  /** Something went wrong outside a request. */
   readonly onTrouble: (what: string) => void;
-  /** The server says that its tools are others now. */
-  readonly onListChanged: () => void;
-  /** Once, when it is over, however it came. */
+  readonly onToolsChanged: () => void;
+  /** Once, however the connection ended. */
   readonly onClose: (why: string) => void;
+}
+
+export interface Connection {
+  readonly client: Client;
+  /** Ends it, and for a local server everything that it started. */
+  readonly close: () => Promise<void>;
 }
 
 const END_SESSION_MS = 800;
@@ -47,45 +53,52 @@ const OLDER = new Set([400, 404, 405]);
  * Starts or reaches a server and agrees on the protocol with it. Throws one sentence; nothing is left running then.
  * The caller's signal is the deadline.
  */
-export async function connectServer(given: ConnectOptions, signal: AbortSignal): Promise<Connection> {
-  const { settings } = given;
-  const options = { ...given, fetch: correcting(given.fetch) };
+export async function connect(options: ConnectOptions, signal: AbortSignal): Promise<Connection> {
+  const { settings, clock } = options;
   if (settings.url === undefined) return await connectStdio(options, signal);
   const url = new URL(settings.url);
-  if (settings.type === 'sse') return await connectSse(options, url, signal);
+  const http = { fetch: correcting(options.fetch), requestInit: { headers: settings.headers } };
+  const overSse = (): Promise<Connection> => join(new SSEClientTransport(url, http), { options, signal });
   try {
-    return await connectHttp(options, url, signal);
+    if (settings.type === 'sse') return await overSse();
+    const transport = new StreamableHTTPClientTransport(url, http);
+    const endSession = (): Promise<void> =>
+      Promise.race([transport.terminateSession().catch(() => {}), sleep(clock, END_SESSION_MS)]);
+    return await join(transport, { options, signal, endSession }).catch((error: unknown) => {
+      const isOlder = error instanceof StreamableHTTPError && OLDER.has(error.code ?? 0);
+      if (settings.type !== null || !isOlder) throw error;
+      return overSse();
+    });
   } catch (error) {
-    const isOlder = error instanceof StreamableHTTPError && OLDER.has(error.code ?? 0);
-    if (settings.type !== null || !isOlder) throw explained(error);
-    return await connectSse(options, url, signal);
+    const status = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (status !== 401 && status !== 403) throw error;
+    const why = `it refused the credentials (HTTP ${status}): set the headers that it wants in the configuration`;
+    throw new AppError('mcp-start', why, { cause: error });
   }
 }
 
 async function connectStdio(options: ConnectOptions, signal: AbortSignal): Promise<Connection> {
-  const { settings, workspace, clock } = options;
+  const { settings, environment, workspace, clock, onStderr, onTrouble } = options;
   let garbage = 0;
   let lastLine = '';
   const transport = new StdioTransport({
     command: settings.command ?? '',
     args: settings.args,
-    env: { ...options.environment, ...settings.env },
+    env: { ...environment, ...settings.env },
     cwd: resolve(workspace, settings.cwd ?? '.'),
     clock,
     onStderr: (line) => {
       lastLine = line;
-      options.onStderr(line);
+      onStderr(line);
     },
     onGarbage: () => {
       garbage += 1;
-      options.onTrouble('a line on standard output is no message of the protocol');
+      onTrouble("a line on standard output isn't a message of the protocol");
     },
   });
+  const whyClosed = (): string => (transport.end === undefined ? 'it was stopped' : `it ended with ${transport.end}`);
   try {
-    return await join(options, transport, {
-      signal,
-      whyClosed: () => (transport.end === undefined ? 'it was stopped' : `it ended with ${transport.end}`),
-    });
+    return await join(transport, { options, signal, whyClosed });
   } catch (error) {
     if (transport.end !== undefined && !signal.aborted) {
       const said = lastLine === '' ? '' : `, and its last words were: ${cut(lastLine, 300)}`;
@@ -97,86 +110,60 @@ async function connectStdio(options: ConnectOptions, signal: AbortSignal): Promi
   }
 }
 
-async function connectHttp(options: ConnectOptions, url: URL, signal: AbortSignal): Promise<Connection> {
-  const { settings, fetch, clock } = options;
-  const transport = new StreamableHTTPClientTransport(url, { fetch, requestInit: { headers: settings.headers } });
-  return await join(options, transport, {
-    signal,
-    whyClosed: () => 'the connection was closed',
-    // Its types allow an undefined session where the interface they implement does not.
-    beforeClose: () => Promise.race([transport.terminateSession().catch(() => {}), sleep(clock, END_SESSION_MS)]),
-  });
-}
-
-async function connectSse(options: ConnectOptions, url: URL, signal: AbortSignal): Promise<Connection> {
-  const { settings, fetch } = options;
-  try {
-    const transport = new SSEClientTransport(url, { fetch, requestInit: { headers: settings.headers } });
-    return await join(options, transport, { signal, whyClosed: () => 'the connection was closed' });
-  } catch (error) {
-    throw explained(error);
-  }
-}
-
-interface JoinOptions {
-  readonly signal: AbortSignal;
-  readonly whyClosed: () => string;
-  readonly beforeClose?: () => Promise<unknown>;
-}
-
-async function join(options: ConnectOptions, transport: object, how: JoinOptions): Promise<Connection> {
-  const { version, workspace, elicit, onTrouble, onClose, onListChanged } = options;
+async function join(
+  transport: Transport,
+  how: {
+    readonly options: ConnectOptions;
+    readonly signal: AbortSignal;
+    readonly whyClosed?: () => string;
+    /** Tells a remote server that it may forget us. */
+    readonly endSession?: () => Promise<void>;
+  },
+): Promise<Connection> {
+  const { options, signal, whyClosed = () => 'the connection was closed', endSession } = how;
   const client = new Client(
-    { name: 'assistant', version },
+    { name: 'assistant', version: options.version },
     {
       capabilities: { roots: {}, elicitation: { form: { applyDefaults: true } } },
-      // Nothing of a server is compiled: what it answers is read as text.
+      // No schema of a server is compiled: its answers are read as text.
       jsonSchemaValidator: {
         getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not checked here' }),
       },
     },
   );
   client.setRequestHandler(ListRootsRequestSchema, () => ({
-    roots: [{ uri: pathToFileURL(workspace).href, name: 'workspace' }],
+    roots: [{ uri: pathToFileURL(options.workspace).href, name: 'workspace' }],
   }));
   client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
-    if (params.mode === 'url') return { action: 'decline' as const };
-    const question = readElicitation(params);
-    if (question.missing.length > 0 || !(await elicit(question))) return { action: 'decline' as const };
+    const accepted = params.mode !== 'url' && (await options.onQuestion(params));
     // The SDK fills in the defaults.
-    return { action: 'accept' as const, content: {} };
+    return accepted ? { action: 'accept' as const, content: {} } : { action: 'decline' as const };
   });
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => onListChanged());
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => options.onToolsChanged());
   let isJoined = false;
   Object.assign(client, {
-    onerror: (error: unknown) => onTrouble(errorMessage(error)),
+    onerror: (error: unknown) => options.onTrouble(errorMessage(error)),
     onclose: () => {
-      if (isJoined) onClose(how.whyClosed());
+      if (isJoined) options.onClose(whyClosed());
     },
   });
+  const close = async (): Promise<void> => {
+    await client.close();
+    await transport.close();
+  };
   try {
-    // The SDK's own transports do not fit its interface under exactOptionalPropertyTypes.
-    await raceAbort(client.connect(transport as Transport, { signal: how.signal, timeout: FOREVER_MS }), how.signal);
+    await raceAbort(client.connect(transport, { signal, timeout: FOREVER_MS }), signal);
   } catch (error) {
-    await client.close().catch(() => {});
-    await (transport as Transport).close().catch(() => {});
-    how.signal.throwIfAborted();
+    await close().catch(() => {});
+    signal.throwIfAborted();
     throw error;
   }
   isJoined = true;
-  return openConnection(client, {
+  return {
+    client,
     close: async () => {
-      await how.beforeClose?.();
-      await client.close();
-      await (transport as Transport).close();
+      await endSession?.();
+      await close();
     },
-  });
-}
-
-/** What an HTTP status means for the person who wrote the configuration. */
-function explained(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code !== 401 && code !== 403) return error;
-  const message = `it refused the credentials (HTTP ${code}): set the headers that it wants in the configuration`;
-  return new AppError('mcp-start', message, { cause: error });
+  };
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { withoutInvisible } from '../../security/text/invisible.ts';
 import { cut } from '../../util/text.ts';
+import { isObject } from './messages.ts';
 import type { ForeignTool } from './listing.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -11,13 +12,9 @@ export interface ShownTool {
   readonly parameters: JsonObject;
 }
 
-/** Characters of a description of a tool, and of one inside its schema; from generous to bare. */
-const LEVELS = [
-  { tool: 1_000, inner: 400 },
-  { tool: 600, inner: 160 },
-  { tool: 300, inner: 60 },
-  { tool: 120, inner: 0 },
-] as const;
+/** Characters of a tool's description. Those inside its schema get 40% of that, and none when it falls below 200. */
+const LONGEST = 1_000;
+const SHORTEST = 125;
 /** Most characters for one tool, and for all of a server, as JSON. */
 const MOST_FOR_TOOL = 6_000;
 const MOST_FOR_SERVER = 60_000;
@@ -26,54 +23,139 @@ const MOST_FOR_SERVER = 60_000;
 const FIELD = /^[\w.-]{1,64}$/u;
 /** At the top of a tool's schema some APIs refuse these; the server checks them itself. */
 const NOT_AT_TOP = new Set(['$schema', '$id', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'enum', 'const']);
+/** Keywords whose keys are names that somebody chose. */
+const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const ONE_SCHEMA = ['items', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else'];
+/** Keywords that hold values, not schemas. */
+const HOLDS_DATA = new Set(['default', 'const', 'enum', 'example', 'examples']);
+/** Lists that nothing would fit if they were empty. */
+const NEVER_EMPTY = new Set(['type', 'enum', 'items', 'anyOf', 'oneOf', 'allOf']);
+/** Lists of names or schemas. */
+const HOLDS_NO_NULL = new Set(['required', 'anyOf', 'oneOf', 'allOf']);
+const DESCRIBES = new Set(['description', 'title']);
+/** Keywords that could take long to check. */
+const NOT_CHECKED = new Set(['pattern', 'patternProperties', 'format', 'contentEncoding']);
+const DEEPEST = 30;
+
+const type = z.enum(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
+const inner = z.lazy((): z.ZodType => jsonSchema);
+const shape = (keys: Iterable<string>, schema: z.ZodType): z.ZodRawShape =>
+  Object.fromEntries(Array.from(keys, (key) => [key, schema.optional()]));
+/** A model API refuses a whole request for one tool whose schema isn't put together like this. */
+const jsonSchema = z.union([
+  z.boolean(),
+  z.looseObject({
+    ...shape(['type'], z.union([type, z.array(type)])),
+    ...shape(['required'], z.array(z.string())),
+    ...shape(['enum'], z.array(z.unknown())),
+    ...shape(NAMES_FIELDS, z.record(z.string(), inner)),
+    ...shape(['anyOf', 'oneOf', 'allOf'], z.array(inner)),
+    ...shape(ONE_SCHEMA, z.union([inner, z.array(inner)])),
+  }),
+]);
 
 /**
- * Descriptions and schemas as a model gets them: as the server wrote them, with descriptions cut until one tool and the
- * whole server stay within their budgets. A tool that cannot be shown is undefined.
+ * Descriptions and schemas as a model gets them: as the server wrote them, with descriptions cut until each tool and the
+ * whole server stay within their budgets. A tool that can't be shown is undefined.
  */
 export function showTools(tools: readonly ForeignTool[]): readonly (ShownTool | undefined)[] {
-  const share = Math.min(MOST_FOR_TOOL, Math.floor(MOST_FOR_SERVER / Math.max(1, tools.length)));
-  const generous = tools.map((tool) => showTool(tool, MOST_FOR_TOOL));
-  if (sizeOf(generous) <= MOST_FOR_SERVER) return generous;
-  return tools.map((tool) => showTool(tool, share));
+  const usable = tools.filter(isUsable);
+  const alone = usable.flatMap((tool) => fitted([tool], MOST_FOR_TOOL));
+  const shown = JSON.stringify(alone).length <= MOST_FOR_SERVER ? alone : fitted(usable, MOST_FOR_SERVER);
+  const byTool = new Map(usable.map((tool, at) => [tool, shown[at]]));
+  return tools.map((tool) => byTool.get(tool));
 }
 
-function sizeOf(shown: readonly (ShownTool | undefined)[]): number {
-  return shown.reduce((sum, tool) => sum + (tool === undefined ? 0 : JSON.stringify(tool).length), 0);
-}
-
-function showTool({ description, inputSchema: given }: ForeignTool, budget: number): ShownTool | undefined {
-  const inputSchema = completed(given);
-  if (inputSchema['type'] !== 'object' || !isSchema(inputSchema, 0)) return undefined;
-  const properties = isObject(inputSchema['properties']) ? inputSchema['properties'] : {};
-  const kept = Object.entries(inputSchema).filter(([key]) => !NOT_AT_TOP.has(key));
-  const schema = { ...Object.fromEntries(kept), type: 'object', properties };
-  let shown: ShownTool | undefined;
-  for (const { tool, inner } of LEVELS) {
-    shown = { description: shorten(description, tool), parameters: shortenInside(schema, inner) };
-    if (JSON.stringify(shown).length <= budget) return shown;
+function isUsable({ inputSchema }: ForeignTool): boolean {
+  try {
+    const bare = shownSchema(inputSchema, 0);
+    return jsonSchema.safeParse(bare).success && JSON.stringify(bare).length <= MOST_FOR_TOOL * 2;
+  } catch {
+    // It isn't an object's, or nested too deeply.
+    return false;
   }
-  return shown !== undefined && JSON.stringify(shown).length <= MOST_FOR_TOOL * 2 ? shown : undefined;
+}
+
+/** The tools with all descriptions cut to the same length, which is halved until they stay within the budget. */
+function fitted(tools: readonly ForeignTool[], budget: number): readonly ShownTool[] {
+  for (let longest = LONGEST; ; longest /= 2) {
+    const inside = longest < 200 ? 0 : longest * 0.4;
+    const shown = tools.map(({ description, inputSchema }) => {
+      return { description: shorten(description, longest), parameters: shownSchema(inputSchema, inside) };
+    });
+    if (longest <= SHORTEST || JSON.stringify(shown).length <= budget) return shown;
+  }
+}
+
+/** A tool's schema in a form that strict APIs take, with descriptions of at most so many characters. */
+function shownSchema(inputSchema: JsonObject, longest: number): JsonObject {
+  const { properties = {}, required, ...rest } = mapped(inputSchema, (schema) => tidied(schema, longest));
+  if ((rest['type'] ?? 'object') !== 'object') throw new TypeError('not the schema of an object');
+  const names = fieldNames(inputSchema);
+  const renamed = (name: unknown): string => names.get(String(name)) ?? String(name);
+  const fields = isObject(properties)
+    ? Object.entries(properties).map(([name, field]) => [renamed(name), field])
+    : null;
+  return {
+    ...without(rest, NOT_AT_TOP),
+    type: 'object',
+    // Anything but an object makes the tool unusable.
+    properties: fields === null ? properties : Object.fromEntries(fields),
+    ...(required === undefined ? {} : { required: Array.isArray(required) ? required.map(renamed) : required }),
+  };
+}
+
+/** The schema and all schemas inside it, each changed by `change`. */
+function mapped(schema: JsonObject, change: (schema: JsonObject) => JsonObject, depth = 0): JsonObject {
+  if (depth > DEEPEST) throw new RangeError('nested too deeply');
+  const inside = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inside);
+    return isObject(value) ? mapped(value, change, depth + 1) : value;
+  };
+  const entries = Object.entries(change(schema)).map(([key, value]) => {
+    if (HOLDS_DATA.has(key)) return [key, value];
+    return [key, NAMES_FIELDS.has(key) && isObject(value) ? mapValues(value, inside) : inside(value)];
+  });
+  return Object.fromEntries(entries);
 }
 
 /**
- * A tool's schema with what servers often leave out or write as null: a keyword that is null or empty counts as absent,
- * `any` as no type, an array without `items` holds anything. Fields have names that all model APIs take.
+ * A schema with what servers often leave out or write as null: a keyword that is null or empty counts as absent, `any`
+ * as no type, an array without `items` holds anything. Without invisible characters, since people read it too.
  */
-function completed(inputSchema: JsonObject): JsonObject {
-  const schema = completedInside(inputSchema, false);
-  const names = fieldNames(inputSchema);
-  const renamed = (name: unknown): unknown => names.get(String(name)) ?? name;
-  const { properties, required } = schema;
-  const type = schema['type'] ?? 'object';
-  return {
-    ...schema,
-    type,
-    ...(isObject(properties)
-      ? { properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [renamed(name), field])) }
-      : {}),
-    ...(Array.isArray(required) ? { required: required.map(renamed) } : {}),
-  };
+function tidied(schema: JsonObject, longest: number): JsonObject {
+  const kept = Object.entries(schema).filter(([key, value]) => !saysNothing(key, value));
+  const entries = kept.map(([key, value]) => {
+    if (DESCRIBES.has(key) && typeof value === 'string') return [key, shorten(value, longest)];
+    if (NAMES_FIELDS.has(key) && isObject(value)) return [key, mapValues(value, (field) => field ?? {})];
+    if (HOLDS_DATA.has(key) || typeof value === 'string') return [key, visible(value)];
+    return [key, HOLDS_NO_NULL.has(key) && Array.isArray(value) ? value.filter((item) => item !== null) : value];
+  });
+  const { type: given, ...rest }: JsonObject = Object.fromEntries(entries);
+  const types: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const items = types.includes('array') && rest['items'] === undefined ? { items: {} } : {};
+  const typed = given === undefined || types.includes('any') ? {} : { type: given };
+  return without({ ...typed, ...rest, ...items }, longest === 0 ? DESCRIBES : new Set());
+}
+
+/** PHP writes an empty object as a list; older drafts have `required` in each field. */
+function saysNothing(key: string, value: unknown): boolean {
+  if (value === null) return !HOLDS_DATA.has(key) || key === 'enum';
+  if (key === 'required') return typeof value === 'boolean' || (isObject(value) && Object.keys(value).length === 0);
+  if (Array.isArray(value)) return value.length === 0 && (NAMES_FIELDS.has(key) || NEVER_EMPTY.has(key));
+  return key === 'type' && value === '';
+}
+
+/** The same data without invisible characters in its texts. */
+function visible(value: unknown): unknown {
+  if (typeof value === 'string') return withoutInvisible(value).text;
+  if (Array.isArray(value)) return value.map(visible);
+  return isObject(value) ? mapValues(value, visible) : value;
+}
+
+function shorten(text: string, limit: number): string {
+  const { text: clean } = withoutInvisible(text);
+  return clean.length <= limit ? clean : `${cut(clean, Math.max(0, limit - 1)).trimEnd()}…`;
 }
 
 /** The name that a model is shown for each field that some API refuses, such as `$filter`. */
@@ -81,8 +163,7 @@ function fieldNames({ properties }: JsonObject): ReadonlyMap<string, string> {
   const all = isObject(properties) ? Object.keys(properties) : [];
   const taken = new Set(all.filter((name) => FIELD.test(name)));
   const names = new Map<string, string>();
-  for (const name of all) {
-    if (FIELD.test(name)) continue;
+  for (const name of all.filter((given) => !FIELD.test(given))) {
     const plain = name.replace(/[^\w.-]+/gu, '_').slice(0, 56);
     let shown = plain;
     for (let n = 2; taken.has(shown); n += 1) shown = `${plain}_${n}`;
@@ -92,158 +173,41 @@ function fieldNames({ properties }: JsonObject): ReadonlyMap<string, string> {
   return names;
 }
 
-/** The arguments of a call as the server expects them: under its own names, with the defaults of required fields. */
+/** The arguments of a call under the server's own names. */
 export function forServer(inputSchema: JsonObject, params: JsonObject): JsonObject {
   const names = new Map([...fieldNames(inputSchema)].map(([name, shown]) => [shown, name]));
-  const given = Object.fromEntries(Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value]));
-  return withDefaults(inputSchema, given);
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [names.get(name) ?? name, value]));
 }
-
-/** The object with missing required fields set to their defaults, nested objects included. */
-function withDefaults({ properties, required }: JsonObject, given: JsonObject): JsonObject {
-  const fields = isObject(properties) ? properties : {};
-  const inside = (schema: unknown, value: unknown): unknown => {
-    if (!isObject(schema)) return value;
-    if (Array.isArray(value)) return value.map((item) => inside(schema['items'], item));
-    return isObject(value) ? withDefaults(schema, value) : value;
-  };
-  const needed = (Array.isArray(required) ? required : []).filter((name) => hasDefault(fields[String(name)]));
-  return {
-    ...Object.fromEntries(needed.map((name: unknown) => [String(name), defaultOf(fields[String(name)])])),
-    ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, inside(fields[name], value)])),
-  };
-}
-
-function defaultOf(field: unknown): unknown {
-  return isObject(field) ? field['default'] : undefined;
-}
-
-function hasDefault(field: unknown): boolean {
-  return defaultOf(field) !== undefined;
-}
-
-/** Keywords for which null is a value. */
-const MAY_BE_NULL = new Set(['default', 'const', 'example', 'examples']);
-
-/** Whether a keyword says nothing. PHP writes an empty object as a list; older drafts have `required` in each field. */
-function saysNothing(key: string, item: unknown): boolean {
-  if (item === null) return !MAY_BE_NULL.has(key);
-  if (key === 'required') return typeof item === 'boolean' || (isObject(item) && Object.keys(item).length === 0);
-  if (Array.isArray(item)) return item.length === 0 && (NAMES_FIELDS.has(key) || NEVER_EMPTY.has(key));
-  return key === 'type' && item === '';
-}
-
-function completedInside(value: JsonObject, isFields: boolean): JsonObject {
-  const entries = Object.entries(value).flatMap(([key, item]): (readonly [string, unknown])[] => {
-    if (isFields && item === null) return [[key, {}]];
-    if (!isFields && saysNothing(key, item)) return [];
-    if (!isFields && MAY_BE_NULL.has(key)) return [[key, item]];
-    const inside = (one: unknown): unknown =>
-      isObject(one) ? completedInside(one, !isFields && NAMES_FIELDS.has(key)) : one;
-    if (!Array.isArray(item)) return [[key, inside(item)]];
-    const kept = !isFields && HOLDS_NO_NULL.has(key) ? item.filter((one) => one !== null) : item;
-    return [[key, kept.map(inside)]];
-  });
-  const schema = Object.fromEntries(entries);
-  if (isFields) return schema;
-  const types: unknown = schema['type'];
-  if (types === 'any' || (Array.isArray(types) && types.includes('any'))) delete schema['type'];
-  const isArray = types === 'array' || (Array.isArray(types) && types.includes('array'));
-  return isArray && schema['items'] === undefined ? { ...schema, items: {} } : schema;
-}
-
-const TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
-const ONE_SCHEMA = ['items', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else'];
-const DEEPEST = 30;
-
-/** Whether it is put together as a JSON Schema; a model API refuses a whole request for one tool that is not. */
-function isSchema(value: unknown, depth: number): boolean {
-  if (typeof value === 'boolean') return true;
-  if (!isObject(value) || depth > DEEPEST) return false;
-  const inside = (schema: unknown): boolean => isSchema(schema, depth + 1);
-  const { type, required } = value;
-  const types = Array.isArray(type) ? type : type === undefined ? [] : [type];
-  return (
-    types.every((one) => TYPES.has(one)) &&
-    (required === undefined || (Array.isArray(required) && required.every((name) => typeof name === 'string'))) &&
-    (value['enum'] === undefined || Array.isArray(value['enum'])) &&
-    [...NAMES_FIELDS].every(
-      (key) => !(key in value) || (isObject(value[key]) && Object.values(value[key]).every(inside)),
-    ) &&
-    ['anyOf', 'oneOf', 'allOf'].every(
-      (key) => !(key in value) || (Array.isArray(value[key]) && value[key].every(inside)),
-    ) &&
-    ONE_SCHEMA.every(
-      (key) => !(key in value) || (Array.isArray(value[key]) ? value[key].every(inside) : inside(value[key])),
-    )
-  );
-}
-
-/** Everything can be seen; what is left out is marked. */
-function shorten(text: string, limit: number): string {
-  const { text: clean } = withoutInvisible(text);
-  return clean.length <= limit ? clean : `${cut(clean, Math.max(0, limit - 1)).trimEnd()}…`;
-}
-
-/** The same schema with its descriptions cut; a field that is called `description` is none. */
-function shortenInside(schema: JsonObject, limit: number): JsonObject {
-  const walk = (value: unknown, isFields: boolean): unknown => {
-    if (Array.isArray(value)) return value.map((item) => walk(item, false));
-    if (!isObject(value)) return typeof value === 'string' ? withoutInvisible(value).text : value;
-    const entries = Object.entries(value).flatMap(([key, item]): (readonly [string, unknown])[] => {
-      if (!isFields && (key === 'description' || key === 'title') && typeof item === 'string') {
-        return limit === 0 ? [] : [[key, shorten(item, limit)]];
-      }
-      return [[key, walk(item, !isFields && NAMES_FIELDS.has(key))]];
-    });
-    return Object.fromEntries(entries);
-  };
-  const walked = walk(schema, false);
-  return isObject(walked) ? walked : schema;
-}
-
-/** Lists that nothing would fit if they were empty. */
-const NEVER_EMPTY = new Set(['type', 'enum', 'items', 'anyOf', 'oneOf', 'allOf']);
-/** Lists of names or schemas. */
-const HOLDS_NO_NULL = new Set(['required', 'anyOf', 'oneOf', 'allOf']);
-/** Keywords whose keys are names that somebody chose. */
-const NAMES_FIELDS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
 /**
- * What a call's arguments are checked against before the server sees them: types, required fields and choices. What
- * could take long (patterns) or change the arguments (defaults) is the server's business, as is a schema that cannot
- * be read.
+ * What a call's arguments are checked against before the server sees them: types, required fields and choices. A schema
+ * that can't be read lets everything through; the server checks it itself.
  */
 export function validatorOf(inputSchema: JsonObject): z.ZodObject {
   try {
-    const plain = withoutKeywords(completed(inputSchema), false);
-    const top = Object.entries(plain).filter(([key]) => !NOT_AT_TOP.has(key));
-    const schema = z.fromJSONSchema({ ...Object.fromEntries(top), type: 'object' });
+    const schema = z.fromJSONSchema(mapped(shownSchema(inputSchema, 0), checkable));
     if (schema instanceof z.ZodObject) return schema;
   } catch {
-    // Fall through: everything goes.
+    // Fall through.
   }
   return z.looseObject({});
 }
 
-const SERVERS_BUSINESS = new Set(['pattern', 'patternProperties', 'format', 'default', 'contentEncoding']);
-
-function withoutKeywords(value: JsonObject, isFields: boolean): JsonObject {
-  const entries = Object.entries(value)
-    .filter(([key]) => isFields || !SERVERS_BUSINESS.has(key))
-    .map(([key, item]) => [key, withoutKeywordsInside(item, !isFields && NAMES_FIELDS.has(key))] as const);
-  const plain = Object.fromEntries(entries);
-  const { properties, required } = value;
-  if (isFields || !isObject(properties) || !Array.isArray(required)) return plain;
-  // A required field with a default may be left out: `withDefaults` fills it in.
-  return { ...plain, required: required.filter((name) => !hasDefault(properties[String(name)])) };
+/** Without what could take long (patterns). Only a required field's default is filled in; others are the server's business. */
+function checkable(schema: JsonObject): JsonObject {
+  const needed: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
+  const { properties, ...rest } = without(schema, NOT_CHECKED);
+  if (!isObject(properties)) return rest;
+  const fields = Object.entries(properties).map(([name, field]) => {
+    return [name, isObject(field) && !needed.includes(name) ? without(field, new Set(['default'])) : field];
+  });
+  return { ...rest, properties: Object.fromEntries(fields) };
 }
 
-function withoutKeywordsInside(value: unknown, isFields: boolean): unknown {
-  if (Array.isArray(value)) return value.map((item) => withoutKeywordsInside(item, false));
-  return isObject(value) ? withoutKeywords(value, isFields) : value;
+function mapValues(values: JsonObject, change: (value: unknown) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function without(values: JsonObject, keys: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !keys.has(key)));
 }

@@ -1,171 +1,149 @@
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type { ElicitRequestFormParams, Progress } from '@modelcontextprotocol/sdk/types.js';
 import type { App } from '../../app.ts';
 import { backoffMs } from '../../util/backoff.ts';
 import { deadline, raceAbort, sleep } from '../../util/clock.ts';
-import { AppError, OwnWordsError } from '../../util/errors.ts';
+import { AppError, errorMessage, OwnWordsError } from '../../util/errors.ts';
 import { NotPermitted } from '../../util/permit.ts';
 import { oneLine } from '../../util/text.ts';
 import type { ToolContext } from '../tool.ts';
-import type { ServerCallOptions, Connection } from './connection.ts';
-import type { ConnectOptions } from './connect.ts';
-import type { Elicitation } from './elicitation.ts';
-import { RateLimit } from './lines.ts';
-import { linked, CallDeadline, RunningCall } from './running-call.ts';
-import { failureWords } from './failure-words.ts';
-import { toolHash, type Listing } from './listing.ts';
-import type { McpSettings } from './stdio.ts';
+import type { Connection, ConnectOptions } from './connect.ts';
+import { FOREVER_MS, listingOf, type Listing } from './listing.ts';
 
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
 const SETTLE_MS = 500;
-/** One that was stopped in the middle of a call and does not answer within this is ended. */
+/** A server that was stopped in the middle of a call and doesn't answer within this time is ended. */
 const ALIVE_MS = 1_500;
+const PROGRESS_EVERY_MS = 300;
 const LOG_LINES = { most: 50, windowMs: 10_000 };
 const LONGEST_REASON = 500;
+const LONGEST_QUESTION = 600;
 
-export interface McpServerOptions {
+export interface McpServerOptions
+  extends
+    Pick<App, 'clock' | 'random' | 'log' | 'redact'>,
+    Pick<ConnectOptions, 'settings' | 'environment' | 'workspace' | 'version' | 'fetch'> {
   readonly name: string;
-  readonly settings: McpSettings;
   /** How long to wait after a start for a server to announce changed tools, ms. @default 500 */
   readonly settleMs?: number;
-  /** What every connection is made with. */
-  readonly connectOptions: Omit<
-    ConnectOptions,
-    'elicit' | 'onStderr' | 'onTrouble' | 'onListChanged' | 'onClose' | 'settings' | 'clock'
-  >;
-  /** Told what it offers each time that becomes known. */
-  readonly onListing: (listing: Listing) => void;
+  /** Told what the server offers each time that becomes known. */
+  readonly onListing?: (listing: Listing) => void;
 }
 
-/** A server that can be asked now. */
-export interface LiveServer {
-  readonly connection: Connection;
-  readonly listing: () => Listing;
-  /** By the names of its tools. */
-  readonly hashes: () => ReadonlyMap<string, string>;
-}
-
-interface Live extends LiveServer {
-  /** A call of it ended well. */
+/** A server that can be asked right now. */
+export interface RunningServer extends Connection {
+  /** Its own name and version, as it says. */
+  readonly is: string;
+  /** What it offers right now. */
+  listing: Listing;
+  /** A call ended well. */
   worked: boolean;
-  current: Listing;
-  currentHashes: ReadonlyMap<string, string>;
+  /** Resolves when the changes that it announced are known. */
   refreshing: Promise<void>;
 }
 
 /**
- * One server, started when it is first needed, and again after it ended. One that does not start or dies without having
- * worked is left alone for a while, longer each time; calls then fail at once.
+ * One server, started when it is first needed, and again after it has ended. A server that doesn't start, or dies
+ * without having worked, is left alone for a while, longer each time; calls then fail at once.
  */
 export class McpServer implements AsyncDisposable {
-  readonly #app: Pick<App, 'clock' | 'random' | 'log' | 'redact'>;
-  readonly #options: McpServerOptions;
+  readonly options: McpServerOptions;
   readonly #closing = new AbortController();
   readonly #calls = new Set<RunningCall>();
-  readonly #lines: RateLimit;
-  #live: Live | undefined;
-  #starting: Promise<Live> | undefined;
+  #running: RunningServer | undefined;
+  #starting: Promise<RunningServer> | undefined;
   #failures = 0;
   #retryAt = -Infinity;
   #trouble: string | null = null;
   #lastEnd = '';
+  #logged = { lines: 0, since: -Infinity };
 
-  constructor(app: Pick<App, 'clock' | 'random' | 'log' | 'redact'>, options: McpServerOptions) {
-    this.#app = app;
-    this.#options = options;
-    this.#lines = new RateLimit({
-      ...LOG_LINES,
-      clock: app.clock,
-      onDropped: (count) => app.log.info('mcp: lines of a server left out', { server: options.name, count }),
-    });
+  constructor(options: McpServerOptions) {
+    this.options = options;
   }
 
   get state(): 'idle' | 'starting' | 'running' | 'failed' {
-    if (this.#live !== undefined) return 'running';
+    if (this.#running !== undefined) return 'running';
     if (this.#starting !== undefined) return 'starting';
     return this.#trouble === null ? 'idle' : 'failed';
   }
 
-  /** Why it does not work, in a few words; null: nothing is known against it. */
+  /** Why it doesn't work, in a few words; null: nothing is known against it. */
   get trouble(): string | null {
     return this.#trouble;
   }
 
-  /** What it offers, as far as that is known now. */
+  /** What it offers, while it is running. */
   get listing(): Listing | undefined {
-    return this.#live?.current;
+    return this.#running?.listing;
   }
 
   /**
-   * Starts it where it does not run. Throws one sentence when it does not work, or the signal's reason; others go on
-   * waiting for it.
+   * Starts it unless it is running, whatever failed before. Throws one sentence when it doesn't work, or the signal's
+   * reason; others go on waiting for it.
    */
-  async use(
-    signal: AbortSignal,
-    options: { /** Not held off by earlier failures. */ now?: boolean } = {},
-  ): Promise<LiveServer> {
-    return await this.#use(signal, options.now === true);
+  async start(signal = this.#closing.signal): Promise<RunningServer> {
+    this.#closing.signal.throwIfAborted();
+    if (this.#running !== undefined) return this.#running;
+    this.#starting ??= this.#connect().finally(() => (this.#starting = undefined));
+    return await raceAbort(this.#starting, signal);
   }
 
   /** Waits until what it announces right after its start is known. */
-  async settle(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#app;
-    const { settleMs = SETTLE_MS } = this.#options;
+  async settle(signal = this.#closing.signal): Promise<void> {
+    const { clock, settleMs = SETTLE_MS } = this.options;
     await sleep(clock, settleMs, signal);
-    await raceAbort(this.#live?.refreshing ?? Promise.resolve(), signal);
+    await raceAbort(this.#running?.refreshing ?? Promise.resolve(), signal);
   }
 
   /**
    * Asks it something for a turn, within the time for a call. Throws one sentence. A server that forgot us is greeted
-   * once more: it has not done anything then.
+   * once more: it hasn't done anything then.
    */
   async run<T>(
     context: ToolContext,
-    ask: (live: LiveServer, options: ServerCallOptions) => Promise<T>,
+    ask: (server: RunningServer, options: RequestOptions & { readonly signal: AbortSignal }) => Promise<T>,
     isSecondTry = false,
   ): Promise<T> {
-    const { clock } = this.#app;
-    const { name, settings } = this.#options;
-    const live = await this.#use(context.signal, false);
-    using call = new RunningCall({ server: name, seconds: settings.timeouts.callSeconds, clock, context });
+    const { name, settings, clock } = this.options;
+    const waitMs = this.#retryAt - clock.monotonic();
+    if (this.state === 'failed' && waitMs > 0) {
+      throw this.#failure(`does not work: ${this.#trouble}`, `It is tried again in ${Math.ceil(waitMs / 1000)} s.`);
+    }
+    const running = await this.start(context.signal);
+    using call = new RunningCall(this.options, context);
     this.#calls.add(call);
-    call.start();
+    const aborted = AbortSignal.any([context.signal, call.expired]);
     try {
-      const result = await raceAbort(
-        ask(live, { signal: call.signal, onProgress: (progress) => call.progress(progress) }),
-        call.signal,
+      const result = await detached(aborted, (signal) =>
+        ask(running, { signal, timeout: FOREVER_MS, onprogress: (progress) => call.showProgress(progress) }),
       );
-      live.worked = true;
+      running.worked = true;
       this.#failures = 0;
       return result;
     } catch (error) {
-      if (call.signal.aborted) {
-        void this.#endIfDead(live);
+      if (aborted.aborted) {
+        void this.#endIfDead(running);
         context.signal.throwIfAborted();
-        const { reason } = call.signal;
-        throw reason instanceof CallDeadline
-          ? this.#failure('', `The MCP server ${name} ${reason.message}. It may have taken effect.`, true)
-          : reason;
+        const why = `did not answer within ${settings.timeouts.callSeconds} s`;
+        throw this.#failure('', `The MCP server ${name} ${why}. It may have taken effect.`, true);
       }
       if (error instanceof NotPermitted || (error instanceof AppError && error.code === 'mcp-tool')) throw error;
-      const isOver = this.#live !== live;
+      const isOver = this.#running !== running;
       if (isOfProtocol(error) && !isOver) {
-        live.worked = true;
+        running.worked = true;
         throw this.#failure(`answered with an error: ${this.#reason(error)}`);
       }
       const status = isOver ? null : refusedStatus(error);
-      if (status !== null && !isForgotten(error)) {
-        throw this.#failure(
-          `refused the call (HTTP ${status}): ${this.#reason(error)}`,
-          `Nothing was done. ${REMEDIES[status] ?? ''}`.trim(),
-        );
+      if (status !== null && status !== FORGOTTEN) {
+        const own = `Nothing was done. ${REMEDIES[status] ?? ''}`.trim();
+        throw this.#failure(`refused the call (HTTP ${status}): ${this.#reason(error)}`, own);
       }
-      await this.#drop(live);
-      if (isForgotten(error) && !isSecondTry) return await this.run(context, ask, true);
+      await this.#drop(running);
+      if (status === FORGOTTEN && !isSecondTry) return await this.run(context, ask, true);
       const why = isOver ? this.#lastEnd : this.#reason(error);
-      throw this.#failure(
-        `was lost while this ran (${why})`,
-        'It may have taken effect. The next call starts it again.',
-        true,
-      );
+      const own = 'It may have taken effect. The next call starts it again.';
+      throw this.#failure(`was lost while this ran (${why})`, own, true);
     } finally {
       this.#calls.delete(call);
     }
@@ -175,86 +153,63 @@ export class McpServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the assistant is stopping'));
     await this.#starting?.catch(() => {});
-    const live = this.#live;
-    this.#live = undefined;
-    await live?.connection.close().catch(() => {});
+    if (this.#running !== undefined) await this.#drop(this.#running);
   }
 
-  async #use(signal: AbortSignal, now: boolean): Promise<Live> {
-    this.#closing.signal.throwIfAborted();
-    if (this.#live !== undefined) return this.#live;
-    const waitMs = this.#retryAt - this.#app.clock.monotonic();
-    if (this.#starting === undefined && waitMs > 0 && !now) {
-      throw this.#failure(`does not work: ${this.#trouble}`, `It is tried again in ${Math.ceil(waitMs / 1000)} s.`);
-    }
-    this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
-    return await raceAbort(this.#starting, signal);
-  }
-
-  async #start(): Promise<Live> {
-    const { clock, log } = this.#app;
-    const { name, settings } = this.#options;
+  async #connect(): Promise<RunningServer> {
+    const { name, settings, clock, log, onListing } = this.options;
     const { startSeconds } = settings.timeouts;
     using limit = deadline(clock, startSeconds * 1000, 'starting');
-    using stop = linked(limit.signal, this.#closing.signal);
-    const { signal } = stop;
+    const aborted = AbortSignal.any([limit.signal, this.#closing.signal]);
     let connection: Connection | undefined;
+    let running: RunningServer | undefined;
     try {
-      connection = await this.#connect(signal);
-      const live = liveServer(connection, await raceAbort(connection.listing(signal), signal));
-      this.#live = live;
+      const { connect } = await import('./connect.ts');
+      const options: ConnectOptions = {
+        ...this.options,
+        onQuestion: (form) => this.#answer(form),
+        onStderr: (line) => this.#note('stderr of an MCP server', line),
+        onTrouble: (what) => this.#note('something is odd with an MCP server', what),
+        onToolsChanged: () => this.#refresh(),
+        onClose: (why) => {
+          this.#lastEnd = why;
+          if (running !== undefined && this.#running === running) this.#ended(running, why);
+        },
+      };
+      connection = await detached(aborted, (signal) => connect(options, signal));
+      const { client } = connection;
+      const listing = await detached(aborted, (signal) => listingOf(client, signal));
+      const { name: own = 'unnamed', version = '' } = client.getServerVersion() ?? {};
+      const is = `${own} ${version}`.trim();
+      running = { ...connection, is, listing, worked: false, refreshing: Promise.resolve() };
+      this.#running = running;
       this.#trouble = null;
-      log.info('mcp: server running', { server: name, is: oneLine(connection.server, 80) });
-      this.#options.onListing(live.current);
-      return live;
+      log.info('mcp: server running', { server: name, is: oneLine(is, 80) });
+      onListing?.(listing);
+      return running;
     } catch (error) {
       await connection?.close().catch(() => {});
       this.#closing.signal.throwIfAborted();
-      const why = limit.signal.aborted
-        ? `it was not ready within ${startSeconds} s${error instanceof AppError ? ` (${this.#reason(error)})` : ''}`
-        : this.#reason(error);
+      const late = `it was not ready within ${startSeconds} s`;
+      const noise = error instanceof AppError ? ` (${this.#reason(error)})` : '';
+      const why = limit.signal.aborted ? `${late}${noise}` : this.#reason(error);
       this.#failed(why, this.#failures + 1);
       throw this.#failure(`does not work: ${why}`);
     }
   }
 
-  async #connect(signal: AbortSignal): Promise<Connection> {
-    const { clock } = this.#app;
-    const { connectOptions, settings } = this.#options;
-    const { connectServer } = await import('./connect.ts');
-    let own: Connection | undefined;
-    own = await connectServer(
-      {
-        ...connectOptions,
-        settings,
-        clock,
-        elicit: (question) => this.#elicit(question),
-        onStderr: (line) => this.#note('stderr of an MCP server', line),
-        onTrouble: (what) => this.#note('something is odd with an MCP server', what),
-        onListChanged: () => this.#refresh(),
-        onClose: (why) => this.#closed(own, why),
-      },
-      signal,
-    );
-    return own;
-  }
-
-  #closed(connection: Connection | undefined, why: string): void {
-    this.#lastEnd = why;
-    const live = this.#live;
-    if (live === undefined || live.connection !== connection) return;
-    this.#live = undefined;
+  #ended({ worked }: RunningServer, why: string): void {
+    this.#running = undefined;
     if (this.#closing.signal.aborted) return;
-    const failures = live.worked ? 0 : this.#failures + 1;
+    const failures = worked ? 0 : this.#failures + 1;
     // Once may be chance; from the second time on it waits.
     if (failures > 1) return this.#failed(why, failures);
     this.#failures = failures;
-    this.#app.log.warn('mcp: server ended; the next call starts it again', { server: this.#options.name, why });
+    this.options.log.warn('mcp: server ended; the next call starts it again', { server: this.options.name, why });
   }
 
   #failed(why: string, failures: number): void {
-    const { clock, random, log } = this.#app;
-    const { name } = this.#options;
+    const { name, clock, random, log } = this.options;
     this.#failures = failures;
     this.#trouble = why;
     const waitMs = backoffMs(failures, BACKOFF, random);
@@ -262,86 +217,146 @@ export class McpServer implements AsyncDisposable {
     log.warn('mcp: server does not work', { server: name, why, waitMs });
   }
 
-  /** After a call was given up: ends the server with all its processes if it does not answer a ping. */
-  async #endIfDead(live: Live): Promise<void> {
-    const { clock, log } = this.#app;
-    const { name } = this.#options;
+  /** After a call was given up: ends the server with all its processes if it doesn't answer a ping. */
+  async #endIfDead(running: RunningServer): Promise<void> {
+    const { name, clock, log } = this.options;
     using limit = deadline(clock, ALIVE_MS, 'a sign of life');
     try {
-      await raceAbort(live.connection.ping(limit.signal), limit.signal);
+      await running.client.ping({ signal: limit.signal, timeout: FOREVER_MS });
     } catch {
-      if (this.#live !== live) return;
+      if (this.#running !== running) return;
       log.warn('mcp: server does not answer and is ended', { server: name });
-      await this.#drop(live);
+      await this.#drop(running);
     }
   }
 
-  async #drop(live: Live): Promise<void> {
-    if (this.#live === live) this.#live = undefined;
-    await live.connection.close().catch(() => {});
+  async #drop(running: RunningServer): Promise<void> {
+    if (this.#running === running) this.#running = undefined;
+    await running.close().catch(() => {});
   }
 
   #refresh(): void {
-    const live = this.#live;
-    if (live === undefined) return;
-    const { clock } = this.#app;
-    const { settings } = this.#options;
-    live.refreshing = live.refreshing.then(async () => {
+    const running = this.#running;
+    if (running === undefined) return;
+    const { clock, settings, onListing } = this.options;
+    running.refreshing = running.refreshing.then(async () => {
       using limit = deadline(clock, settings.timeouts.startSeconds * 1000, 'listing the tools');
       try {
-        const listing = await raceAbort(live.connection.listing(limit.signal), limit.signal);
-        setListing(live, listing);
-        if (this.#live === live) this.#options.onListing(listing);
+        running.listing = await listingOf(running.client, limit.signal);
+        if (this.#running === running) onListing?.(running.listing);
       } catch (error) {
         this.#note('the new list of tools of an MCP server could not be read', this.#reason(error));
       }
     });
   }
 
-  /** Only where it is clear for which turn the server asks. */
-  async #elicit(question: Elicitation): Promise<boolean> {
+  /** Only where it's clear for which turn the server asks. */
+  async #answer(form: ElicitRequestFormParams): Promise<boolean> {
     const [call, ...others] = this.#calls;
-    return call !== undefined && others.length === 0 && (await call.ask(question));
+    return call !== undefined && others.length === 0 && (await call.ask(form));
   }
 
   #note(message: string, line: string): void {
-    const { log, redact } = this.#app;
-    const { name } = this.#options;
-    if (this.#lines.passes()) log.info(message, { server: name, line: oneLine(redact(line), LONGEST_REASON) });
+    const { name, clock, log, redact } = this.options;
+    const now = clock.monotonic();
+    if (now - this.#logged.since > LOG_LINES.windowMs) this.#logged = { lines: 0, since: now };
+    this.#logged.lines += 1;
+    const { lines } = this.#logged;
+    if (lines <= LOG_LINES.most) log.info(message, { server: name, line: oneLine(redact(line), LONGEST_REASON) });
+    if (lines === LOG_LINES.most) log.info('mcp: more lines of a server are left out for a while', { server: name });
   }
 
   #reason(error: unknown): string {
-    return oneLine(this.#app.redact(failureWords(error)), LONGEST_REASON);
+    return oneLine(this.options.redact(errorMessage(error)), LONGEST_REASON);
   }
 
-  /** `what` may hold the server's words; `own` is what the program says about it. */
-  /** `doubtful`: what was asked of it may have been done. */
+  /**
+   * `what` may hold the server's words; `own` is what the program says about it. `doubtful`: what was asked of it may have
+   * been done.
+   */
   #failure(what: string, own = '', doubtful = false): OwnWordsError {
-    const said = what === '' ? '' : `The MCP server ${this.#options.name} ${what}.`;
+    const said = what === '' ? '' : `The MCP server ${this.options.name} ${what}.`;
     return new OwnWordsError('mcp-server', { said, own, doubtful });
   }
 }
 
-function liveServer(connection: Connection, listing: Listing): Live {
-  const live: Live = {
-    connection,
-    worked: false,
-    refreshing: Promise.resolve(),
-    current: listing,
-    currentHashes: new Map(),
-    listing: () => live.current,
-    hashes: () => live.currentHashes,
-  };
-  setListing(live, listing);
-  return live;
+/** A call that a server is working on. Its time starts anew after a person was asked. */
+class RunningCall implements Disposable {
+  readonly #server: McpServerOptions;
+  readonly #context: ToolContext;
+  readonly #limit = new AbortController();
+  #timer: Disposable;
+  #isOver = false;
+  #shownAt = -Infinity;
+  /** Aborts when its time is over. */
+  readonly expired = this.#limit.signal;
+
+  constructor(server: McpServerOptions, context: ToolContext) {
+    this.#server = server;
+    this.#context = context;
+    this.#timer = this.#startTimer();
+  }
+
+  showProgress({ progress, total = 0, message = '' }: Progress): void {
+    const { name, clock } = this.#server;
+    const now = clock.monotonic();
+    if (now - this.#shownAt < PROGRESS_EVERY_MS) return;
+    this.#shownAt = now;
+    const share = total <= 0 ? String(progress) : `${progress} of ${total}`;
+    this.#context.people.progress(oneLine(`${name}: ${message === '' ? share : `${message} (${share})`}`, 80));
+  }
+
+  /**
+   * Whether the server gets its form back with the form's own defaults: if nothing else is required, the person behind
+   * the turn decides. No answer and nobody to ask are a no.
+   */
+  async ask({ message, requestedSchema: { properties, required = [] } }: ElicitRequestFormParams): Promise<boolean> {
+    const { name } = this.#server;
+    const defaults = Object.entries(properties).map(([key, field]) => [key, field.default] as const);
+    const suggested = Object.fromEntries(defaults.filter(([, value]) => value !== undefined));
+    if (required.some((key) => !Object.hasOwn(suggested, key))) return false;
+    const answer = Object.keys(suggested).length === 0 ? '(an empty form)' : JSON.stringify(suggested, null, 2);
+    this.#timer[Symbol.dispose]();
+    try {
+      const { approved } = await this.#context.people.approve({
+        title: `Answer the MCP server ${name}`,
+        detail: `It asks: ${oneLine(message, LONGEST_QUESTION)}\nThe answer would be: ${answer}`,
+        reason: 'an MCP server asks this in the middle of a call',
+      });
+      return approved;
+    } finally {
+      if (!this.#isOver) this.#timer = this.#startTimer();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    this.#timer[Symbol.dispose]();
+  }
+
+  #startTimer(): Disposable {
+    const { clock, settings } = this.#server;
+    return clock.timer(settings.timeouts.callSeconds * 1000, () => this.#limit.abort(), { keepAlive: true });
+  }
 }
 
-function setListing(live: Live, listing: Listing): void {
-  live.current = listing;
-  live.currentHashes = new Map(listing.tools.map((tool) => [tool.name, toolHash(tool)]));
+/**
+ * The SDK listens to a request's signal for good, and would cancel the request after its end: it gets a signal that is
+ * detached then.
+ */
+async function detached<T>(signal: AbortSignal, ask: (own: AbortSignal) => Promise<T>): Promise<T> {
+  const own = new AbortController();
+  const abort = (): void => own.abort(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await ask(own.signal);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
-/** The SDK is not loaded for telling its errors apart. What the server said no with is one of the protocol's. */
+/** The SDK isn't loaded to tell its errors apart. */
 function isOfProtocol(error: unknown): boolean {
   return error instanceof Error && /^(?:McpError|\$?ZodError)$/u.test(error.name);
 }
@@ -352,13 +367,11 @@ const REMEDIES: Readonly<Record<number, string>> = {
   429: 'The server is rate-limiting us right now; try again later.',
 };
 
+/** Over HTTP: it doesn't know our session any more. */
+const FORGOTTEN = 404;
+
 /** The HTTP status of a request that the server turned down before it did anything; null if it may have begun. */
 function refusedStatus(error: unknown): number | null {
   const status = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 408 ? status : null;
-}
-
-/** Over HTTP: it does not know our session any more. */
-function isForgotten(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 404;
 }

@@ -1,49 +1,59 @@
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { OwnWordsError } from '../../util/errors.ts';
 import { matchesName } from '../../util/text.ts';
 import { toJsonSchema } from '../json-schema.ts';
-import { defineTool, type Tool, type ToolContext } from '../tool.ts';
-import { toolHash, type ForeignTool, type Listing } from './listing.ts';
-import { callResult, listResult, promptResult, resourceResult, type KeepFile, type AnsweredCall } from './result.ts';
+import { defineTool, type ApprovalRequest, type Plan, type Tool, type ToolContext } from '../tool.ts';
+import { listPrompts, listResources, toolHash, type ForeignTool, type Listing } from './listing.ts';
+import {
+  answerSchema,
+  callPieces,
+  promptPieces,
+  resourcePieces,
+  resultOf,
+  type KeepFile,
+  type Piece,
+} from './result.ts';
 import { forServer, showTools, validatorOf } from './schemas.ts';
-import type { LiveServer, McpServer } from './server.ts';
-import type { McpSettings } from './stdio.ts';
-import { createHash } from 'node:crypto';
-
-/** What model APIs take as the name of a tool. */
-const LONGEST = 64;
-
-const HASH_DIGITS = 8;
+import type { McpServer } from './server.ts';
 
 export interface ToolServer {
-  readonly name: string;
-  readonly settings: McpSettings;
-  readonly server: Pick<McpServer, 'run' | 'settle'>;
+  readonly server: McpServer;
   readonly keep: KeepFile;
   /** Whether a tool has this name already. */
   readonly isTaken: (name: string) => boolean;
+  /** For a server that nobody looked through: asked before the first call of each tool (by its name for the model). */
+  readonly firstUse?: {
+    readonly allowed: Set<string>;
+    readonly ask: (tool: string, params: unknown) => ApprovalRequest;
+  };
   /** How a changed tool comes to be agreed to. @default `assistant mcp trust` */
   readonly remedy?: string;
 }
 
-export interface OfferedTools {
-  readonly tools: readonly Tool[];
-  /** Names of the server's tools that no model could be shown. */
-  readonly unusable: readonly string[];
-}
-
+/** What model APIs take as the name of a tool. */
+const LONGEST_NAME = 64;
+const HASH_DIGITS = 8;
 /** Longest wait for a person whom the server asks something. */
 const QUESTION_MS = 600_000;
 const MARGIN_MS = 5_000;
 
-/** The tools of a server's approved listing. The model sees only these, even if the server offers others now. */
-export function toolsOf({ tools, resources, prompts }: Listing, from: ToolServer): OfferedTools {
-  const wanted = tools.filter(({ name }) => matchesName(from.settings.tools, name));
+/**
+ * The tools of a server's approved listing. The model sees only these, even if the server offers others now. `unusable`:
+ * the server's tools that no model could be shown.
+ */
+export function toolsOf(
+  { tools, resources, prompts }: Listing,
+  from: ToolServer,
+): { readonly tools: readonly Tool[]; readonly unusable: readonly string[] } {
+  const { name: server, settings } = from.server.options;
+  const isWanted = (name: string): boolean => matchesName(settings.tools, name);
+  const wanted = tools.filter(({ name }) => isWanted(name));
   const shown = showTools(wanted);
   const taken = new Set<string>();
   const nameFor = (tool: string): string => {
-    const name = toolName(from.name, tool, (candidate) => taken.has(candidate) || from.isTaken(candidate));
+    const name = toolName(server, tool, (candidate) => taken.has(candidate) || from.isTaken(candidate));
     taken.add(name);
     return name;
   };
@@ -54,12 +64,8 @@ export function toolsOf({ tools, resources, prompts }: Listing, from: ToolServer
   return {
     tools: [
       ...own,
-      ...(resources && matchesName(from.settings.tools, 'read_resource')
-        ? [readResourceTool(nameFor('read_resource'), from)]
-        : []),
-      ...(prompts && matchesName(from.settings.tools, 'get_prompt')
-        ? [getPromptTool(nameFor('get_prompt'), from)]
-        : []),
+      ...(resources && isWanted('read_resource') ? [readResourceTool(nameFor('read_resource'), from)] : []),
+      ...(prompts && isWanted('get_prompt') ? [getPromptTool(nameFor('get_prompt'), from)] : []),
     ],
     unusable: wanted.filter((_tool, at) => shown[at] === undefined).map(({ name }) => name),
   };
@@ -67,131 +73,123 @@ export function toolsOf({ tools, resources, prompts }: Listing, from: ToolServer
 
 function foreignTool(
   tool: ForeignTool,
-  shown: { readonly name: string; readonly description: string; readonly parameters: Tool['jsonSchema'] },
+  shown: { readonly name: string; readonly description: string; readonly parameters: NonNullable<Tool['jsonSchema']> },
   from: ToolServer,
 ): Tool {
-  const { inputSchema, annotations } = tool;
+  const { name } = shown;
   const agreed = toolHash(tool);
+  // For a tool that its server says nothing of.
+  const undescribed = `Call the tool ${JSON.stringify(tool.name)} of the MCP server ${from.server.options.name}, which does not describe it. Use it only when its name and parameters show that it fits.`;
   let validator: z.ZodObject | undefined;
   return defineTool({
-    ...common(from, annotations['readOnlyHint'] === true),
-    name: shown.name,
-    description: shown.description.trim() === '' ? undescribed(tool.name, from.name) : shown.description,
-    jsonSchema: shown.parameters ?? {},
+    ...traitsOf(from, tool.annotations['readOnlyHint'] === true),
+    name,
+    description: shown.description.trim() === '' ? undescribed : shown.description,
+    jsonSchema: shown.parameters,
+    // Made at the first call: a server may have hundreds of tools.
     get parameters() {
-      validator ??= validatorOf(inputSchema);
+      validator ??= validatorOf(tool.inputSchema);
       return validator;
     },
-    execute: (params, context) =>
-      from.server.run(context, async (live, options) => {
-        const { name } = shown;
-        await requireAgreed(live, { tool: tool.name, shown: name, agreed, from, signal: options.signal });
+    plan: (params, context) =>
+      planOf(from, { tool: name, what: tool.name, params, context }, async (server, options) => {
+        const offered = (): ForeignTool | undefined => server.listing.tools.find((one) => one.name === tool.name);
+        const isAgreed = (now = offered()): boolean => now !== undefined && toolHash(now) === agreed;
+        // Some servers announce tools a moment after they started.
+        if (!isAgreed()) await from.server.settle(options.signal);
+        if (!isAgreed()) throw notAgreed(name, offered() !== undefined, from);
         context.permit?.check();
-        const result = await live.connection.call(tool.name, forServer(inputSchema, params), options);
-        return await callResult(result, callTo(tool.name, from, context));
+        const args = { name: tool.name, arguments: forServer(tool.inputSchema, params) };
+        const answer = await server.client.request({ method: 'tools/call', params: args }, answerSchema, options);
+        return { pieces: callPieces(answer), isError: answer['isError'] === true };
       }),
   });
 }
 
-/** For a tool that its server says nothing of. */
-function undescribed(tool: string, server: string): string {
-  return `Call the tool ${JSON.stringify(tool)} of the MCP server ${server}, which does not describe it. Use it only when its name and parameters show that it fits.`;
+/** The server doesn't offer this tool any more as it was agreed to. */
+function notAgreed(tool: string, isOffered: boolean, from: ToolServer): OwnWordsError {
+  const why = isOffered
+    ? `The MCP server ${from.server.options.name} changed ${tool}, so it is off until the owner agrees`
+    : `The MCP server ${from.server.options.name} does not offer ${tool} any more`;
+  const remedy =
+    from.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${from.server.options.name}`)}`;
+  return new OwnWordsError('mcp-tool', { said: '', own: `${why}. ${remedy}` });
 }
 
-/** Throws `mcp-tool` when the server does not offer this any more as it was agreed to. */
-async function requireAgreed(
-  live: LiveServer,
-  {
-    tool,
-    shown,
-    agreed,
-    from,
-    signal,
-  }: {
-    readonly tool: string;
-    /** Its name for a model. */ readonly shown: string;
-    readonly agreed: string;
-    readonly from: ToolServer;
-    readonly signal: AbortSignal;
-  },
-): Promise<void> {
-  if (live.hashes().get(tool) === agreed) return;
-  // Some servers announce tools a moment after they started.
-  await from.server.settle(signal);
-  const now = live.hashes().get(tool);
-  if (now === agreed) return;
-  const why =
-    now === undefined
-      ? `The MCP server ${from.name} does not offer ${shown} any more`
-      : `The MCP server ${from.name} changed ${shown}, so it is off until the owner agrees`;
-  const remedy = from.remedy ?? `To agree, the owner runs: ${assistantCommand(`mcp trust ${from.name}`)}`;
-  const own = `${why}. ${remedy}`;
-  throw new OwnWordsError('mcp-tool', { said: '', own });
-}
+const resourceParams = z.object({
+  uri: z
+    .string()
+    .min(1)
+    .max(4_000)
+    .optional()
+    .describe('URI of a resource as the list shows it, e.g. file:///notes/todo.md. Default: the resources are listed.'),
+});
 
 function readResourceTool(name: string, from: ToolServer): Tool {
-  const parameters = z.object({
-    uri: z
-      .string()
-      .min(1)
-      .max(4_000)
-      .optional()
-      .describe(
-        'URI of a resource as the list shows it, e.g. file:///notes/todo.md. Default: the resources are listed.',
-      ),
-  });
   return defineTool({
-    ...common(from, true),
+    ...traitsOf(from, true),
     name,
-    description: `Read a resource, such as a file or a record, of the MCP server ${from.name}; without a URI, list its resources. Use it when a tool or the person names one.`,
-    parameters,
-    jsonSchema: toJsonSchema(parameters),
-    execute: ({ uri }, context) =>
-      from.server.run(context, async ({ connection }, options) => {
-        const about = callTo('read_resource', from, context);
-        if (uri === undefined) return listResult(await connection.resources(options), about);
-        return await resourceResult(await connection.readResource(uri, options), about);
+    description: `Read a resource, such as a file or a record, of the MCP server ${from.server.options.name}; without a URI, list its resources. Use it when a tool or the person names one.`,
+    parameters: resourceParams,
+    jsonSchema: toJsonSchema(resourceParams),
+    plan: (params, context) =>
+      planOf(from, { tool: name, what: 'read_resource', params, context }, async ({ client }, options) => {
+        const { uri } = params;
+        if (uri === undefined) return { pieces: listPieces(await listResources(client, options)) };
+        const request = { method: 'resources/read' as const, params: { uri } };
+        return { pieces: resourcePieces(await client.request(request, answerSchema, options)) };
       }),
   });
 }
 
+const promptParams = z.object({
+  name: z
+    .string()
+    .min(1)
+    .max(400)
+    .optional()
+    .describe('Name of a prompt as the list shows it, e.g. summarize. Default: the prompts are listed.'),
+  arguments: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Texts that the prompt asks for, by name, e.g. {"language": "French"}. Default: {}.'),
+});
+
 function getPromptTool(name: string, from: ToolServer): Tool {
-  const parameters = z.object({
-    name: z
-      .string()
-      .min(1)
-      .max(400)
-      .optional()
-      .describe('Name of a prompt as the list shows it, e.g. summarize. Default: the prompts are listed.'),
-    arguments: z
-      .record(z.string(), z.string())
-      .optional()
-      .describe('Texts that the prompt asks for, by name, e.g. {"language": "French"}. Default: {}.'),
-  });
   return defineTool({
-    ...common(from, true),
+    ...traitsOf(from, true),
     name,
-    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${from.name}; without a name, list its prompts. Use it when the person wants one.`,
-    parameters,
-    jsonSchema: toJsonSchema(parameters),
-    execute: (params, context) =>
-      from.server.run(context, async ({ connection }, options) => {
-        const about = callTo('get_prompt', from, context);
-        if (params.name === undefined) return listResult(await connection.prompts(options), about);
-        return await promptResult(await connection.getPrompt(params.name, params.arguments ?? {}, options), about);
+    description: `Get a prompt, which is a prepared text with instructions, of the MCP server ${from.server.options.name}; without a name, list its prompts. Use it when the person wants one.`,
+    parameters: promptParams,
+    jsonSchema: toJsonSchema(promptParams),
+    plan: (params, context) =>
+      planOf(from, { tool: name, what: 'get_prompt', params, context }, async ({ client }, options) => {
+        const { name: prompt, arguments: args = {} } = params;
+        if (prompt === undefined) return { pieces: listPieces(await listPrompts(client, options)) };
+        const request = { method: 'prompts/get' as const, params: { name: prompt, arguments: args } };
+        return { pieces: promptPieces(await client.request(request, answerSchema, options)) };
       }),
   });
+}
+
+/** A list of what can be asked for, a line each. */
+function listPieces(lines: readonly string[]): readonly Piece[] {
+  return [{ text: lines.length === 0 ? 'There are none.' : lines.join('\n') }];
 }
 
 /** A server's word that something only reads counts where the owner says so. */
-function common(
-  { settings: { trusted, role, timeouts } }: ToolServer,
+function traitsOf(
+  {
+    server: {
+      options: { settings },
+    },
+  }: ToolServer,
   onlyReads: boolean,
 ): Pick<Tool, 'effect' | 'role' | 'timeoutMs' | 'untrusted' | 'source'> {
-  const { startSeconds, callSeconds } = timeouts;
+  const { startSeconds, callSeconds } = settings.timeouts;
   return {
-    effect: trusted && onlyReads ? 'none' : 'effect',
-    role,
+    effect: settings.trusted && onlyReads ? 'none' : 'effect',
+    role: settings.role,
     // The server's own deadlines come before it; a question in the middle of a call takes its time.
     timeoutMs: (startSeconds + callSeconds) * 1000 + QUESTION_MS + MARGIN_MS,
     untrusted: true,
@@ -199,20 +197,34 @@ function common(
   };
 }
 
-function callTo(what: string, { name, keep }: ToolServer, context: ToolContext): AnsweredCall {
-  return { server: name, what, context, keep };
+/** The plan of a call. `ask`: what the server is asked then, for an answer in pieces. */
+function planOf(
+  { server, keep, firstUse }: ToolServer,
+  { tool, what, params, context }: { tool: string; what: string; params: unknown; context: ToolContext },
+  ask: Parameters<typeof server.run<{ readonly pieces: readonly Piece[]; readonly isError?: boolean }>>[1],
+): Plan {
+  const isFirstUse = firstUse !== undefined && !firstUse.allowed.has(tool);
+  return {
+    ...(isFirstUse ? { asks: firstUse.ask(tool, params) } : {}),
+    ...(firstUse !== undefined && !isFirstUse ? { allowedBy: 'its first use was allowed' } : {}),
+    run: async (signal) => {
+      if (context.approval !== null) firstUse?.allowed.add(tool);
+      const { pieces, isError = false } = await server.run({ ...context, signal }, ask);
+      const result = await resultOf(pieces, { title: `${server.options.name}: ${what}`, context, keep });
+      return isError ? { ...result, isError } : result;
+    },
+  };
 }
 
 /**
  * The name under which a model sees a server's tool: `mcp_<server>_<tool>`, of letters, digits, `_` and `-`, at most 64
- * characters. One that had to be cut, or that is taken, ends with a hash of the two true names.
+ * characters. A name that had to be cut, or that is taken, ends with a hash of the two true names.
  */
 export function toolName(server: string, tool: string, isTaken: (name: string) => boolean = () => false): string {
   const plain = `mcp_${server}_${tool}`.replace(/[^\w-]/gu, '_');
-  if (plain.length <= LONGEST && !isTaken(plain)) return plain;
+  if (plain.length <= LONGEST_NAME && !isTaken(plain)) return plain;
   const hash = createHash('sha256')
     .update(JSON.stringify([server, tool]))
-    .digest('hex')
-    .slice(0, HASH_DIGITS);
-  return `${plain.slice(0, LONGEST - HASH_DIGITS - 1)}_${hash}`;
+    .digest('hex');
+  return `${plain.slice(0, LONGEST_NAME - HASH_DIGITS - 1)}_${hash.slice(0, HASH_DIGITS)}`;
 }

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import * as z from 'zod';
 import { quarantine, readIfExists, replaceDurable } from '../../storage/files.ts';
-import { listingSchema, NO_LISTING, type Listing } from './listing.ts';
+import { listingSchema, type Listing } from './listing.ts';
 
 const pinSchema = z.object({
-  /** Of what the configuration starts or reaches; another one is another server. */
+  /** Hash of what the configuration starts or reaches; another one is another server. */
   identity: z.string(),
   /** Milliseconds since 1970. */
   at: z.number(),
@@ -12,83 +12,74 @@ const pinSchema = z.object({
 });
 const fileSchema = z.object({ version: z.literal(1), servers: z.record(z.string(), pinSchema) });
 
+/** What the owner agreed to, and when. */
 export type Pin = z.output<typeof pinSchema>;
-
-export interface TrustStoreOptions {
-  readonly path: string;
-  /** Where a damaged file goes. */
-  readonly quarantine: string;
-  /** The servers of the configuration with their identities. */
-  readonly identities: Readonly<Record<string, string>>;
-  readonly now: () => number;
-  /** Told once when the file was damaged. */
-  readonly onDamage: (kept: string) => void;
-}
 
 /** What each server offered when the owner agreed to it: one small file, replaced as a whole. */
 export class TrustStore {
-  readonly #options: TrustStoreOptions;
-  readonly #servers: Map<string, Pin>;
-  readonly #identities: Map<string, string>;
+  readonly #path: string;
+  #servers: Readonly<Record<string, Pin>>;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(options: TrustStoreOptions, servers: Readonly<Record<string, Pin>>) {
-    this.#options = options;
-    this.#servers = new Map(Object.entries(servers));
-    this.#identities = new Map(Object.entries(options.identities));
+  private constructor(path: string, servers: Readonly<Record<string, Pin>>) {
+    this.#path = path;
+    this.#servers = servers;
   }
 
-  /** A damaged file is kept aside, and nothing counts as agreed to: who damaged it may have wanted a first contact. */
-  static async read(options: TrustStoreOptions): Promise<TrustStore> {
-    const text = await readIfExists(options.path);
-    if (text === undefined) return new TrustStore(options, {});
-    const parsed = fileSchema.safeParse(parse(text));
-    if (parsed.success) return new TrustStore(options, parsed.data.servers);
-    const kept = await quarantine(options.quarantine, basename(options.path), Buffer.from(text));
-    options.onDamage(kept);
-    const nothing = Object.entries(options.identities).map(([name, identity]) => {
-      return [name, { identity, at: options.now(), listing: NO_LISTING }] as const;
-    });
-    const pins = new TrustStore(options, Object.fromEntries(nothing));
-    await pins.#write();
-    return pins;
+  /**
+   * A damaged file is kept aside (`onDamage`), and nothing of the `configured` servers (identities by name) counts as
+   * agreed to then: who damaged it may have wanted a first contact.
+   */
+  static async read(options: {
+    readonly path: string;
+    /** Where a damaged file goes. */
+    readonly quarantine: string;
+    readonly configured: Readonly<Record<string, string>>;
+    readonly at: number;
+    readonly onDamage: (kept: string) => void;
+  }): Promise<TrustStore> {
+    const { path, configured, at } = options;
+    const text = await readIfExists(path);
+    if (text === undefined) return new TrustStore(path, {});
+    const { data } = z.string().transform(parsed).pipe(fileSchema).safeParse(text);
+    if (data !== undefined) return new TrustStore(path, data.servers);
+    options.onDamage(await quarantine(options.quarantine, basename(path), Buffer.from(text)));
+    const listing: Listing = { tools: [], resources: false, prompts: false };
+    const nothing = Object.entries(configured).map(([name, identity]) => [name, { identity, at, listing }] as const);
+    const store = new TrustStore(path, Object.fromEntries(nothing));
+    await store.#write();
+    return store;
   }
 
-  /** From now on the configuration names this server by that name. */
-  identify(server: string, identity: string): void {
-    this.#identities.set(server, identity);
-  }
-
-  /** Undefined where there was no first contact with what the configuration names now. */
-  get(server: string): Pin | undefined {
-    const pin = this.#servers.get(server);
-    return pin?.identity === this.#identities.get(server) ? pin : undefined;
+  /** Undefined when there was no first contact with what the configuration names now. */
+  get(server: string, identity: string): Pin | undefined {
+    const pin = Object.hasOwn(this.#servers, server) ? this.#servers[server] : undefined;
+    return pin?.identity === identity ? pin : undefined;
   }
 
   /** Durable when it resolves; on failure nothing has changed. */
-  async put(server: string, listing: Listing): Promise<void> {
-    const before = this.#servers.get(server);
-    const identity = this.#identities.get(server) ?? '';
-    this.#servers.set(server, { identity, at: this.#options.now(), listing });
+  async put(server: string, pin: Pin): Promise<void> {
+    const before = this.#servers[server];
+    this.#servers = { ...this.#servers, [server]: pin };
     try {
       await this.#write();
     } catch (error) {
-      if (before === undefined) this.#servers.delete(server);
-      else this.#servers.set(server, before);
+      const { [server]: _failed, ...others } = this.#servers;
+      this.#servers = before === undefined ? others : { ...others, [server]: before };
       throw error;
     }
   }
 
   #write(): Promise<void> {
-    const data = (): string =>
-      `${JSON.stringify({ version: 1, servers: Object.fromEntries(this.#servers) } satisfies z.input<typeof fileSchema>)}\n`;
-    const written = this.#writing.then(() => replaceDurable(this.#options.path, data()));
+    const written = this.#writing.then(() =>
+      replaceDurable(this.#path, `${JSON.stringify({ version: 1, servers: this.#servers })}\n`),
+    );
     this.#writing = written.catch(() => {});
     return written;
   }
 }
 
-function parse(text: string): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
