@@ -19,7 +19,6 @@ import type { Base } from './assistant/base.ts';
 import type { Reloader } from './assistant/reload.ts';
 import type { AgentRequests } from '../app/requests/requests.ts';
 import type { Forgetting } from './stores/forgetting.ts';
-import type { McpPool } from './tools/mcp/pool.ts';
 import type { HealthFacts } from './gateway/operations/health.ts';
 import type { ApiBackend } from './gateway/openai/backend.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
@@ -78,8 +77,6 @@ export interface Services extends Omit<Stores, 'files'> {
   readonly files: FileAccess & { readonly keepImage: (bytes: Uint8Array) => Promise<string> };
   /** Fetches public addresses and those that the owner allowed. */
   readonly fetch: GuardedFetch;
-  /** MCP servers of the configuration, and those that code editors bring. */
-  readonly mcp: McpPool;
   /** Unsaved files that an editor shows. */
   readonly editorFiles: EditorFiles;
   readonly prompts: Prompts;

@@ -5,6 +5,7 @@ import cron from './cron/index.ts';
 import demo from './demo/index.ts';
 import discord from './discord/index.ts';
 import heartbeat from './heartbeat/index.ts';
+import mcp from './mcp/index.ts';
 import memory from './memory/index.ts';
 import monitoring from './monitoring/index.ts';
 import ollama from './ollama/index.ts';
@@ -24,6 +25,7 @@ export const EXTENSIONS: readonly Extension[] = [
   memory,
   heartbeat,
   cron,
+  mcp,
   browser,
   webhooks,
   terminal,
@@ -42,4 +44,5 @@ export const EXTENSIONS: readonly Extension[] = [
 
 // What operations take and answer, for everyone who reads only the declarations.
 export type * from './cron/operation.ts';
+export type * from './mcp/operation.ts';
 export type * from './traces/operation.ts';

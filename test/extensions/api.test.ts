@@ -13,8 +13,10 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-channels.ts':
     'AccessSettings actOf albumsOf ALWAYS_PERMITTED APPROVAL_BUTTONS Backfill backoffMs ChannelContext ChannelError channelOptions ChannelSettings configuredOwners ContextMessage createGuardedFetch decideAccess Dialect emojisOf escapeHtml groupOptions http https IdOrder InboundResult isAbort isPicture isSaid LayoutRow Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap NotPermitted ON_MESSAGE ONLY_TO OpenItems opinionOf OutgoingPart Pace PairedRole parseLine Permit permittedRequests PieceDialect plainText Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft reactionOptions ReactionTarget ReadUpTo receive Received renderPieces renderRows ReplyReference Resend RESEND_MARK Sender SenderAccess SendError Span spanText startsWithName StateReactions Stranger systemClock textIn textOfPress timeOfId toHtml tokenText toParts toPieces toRows toSpans unknownShape UNREAD withAddress withCommandPrefix withoutAnswered writtenBy',
   'api-cli.ts':
-    'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
-  'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene tokenFinding warning',
+    'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag indented loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
+  'api-clients.ts':
+    'approvalHash backoffMs collectSecrets createStreamingFetch EditorServer EditorServerReport EditorServers endLeftPrograms execEnvironment matchesName Media NotPermitted OwnWordsError StreamingFetch withoutInvisible',
+  'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped tokenFinding warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
@@ -25,8 +27,8 @@ const NAMES: Readonly<Record<string, string>> = {
     'CallRecord callsOf changedAsSent ChosenModel createModels createProviders createRedactor entriesOfTurn EntryDraft formatTrace fullName LineOf MODEL_ERROR_KINDS ownName Pricing Providers readTail readTape readTrace rebuildRequest RecordedCall Redact renderResult runGivenTurn silentLog StoredImage systemClock TraceFile TraceLine TraceProviders TurnPlan unknownTurn',
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
-    'ByteLines createSandbox EnclosedProcess GuardedProxyOptions probeSandbox runEnclosed RunningProxy Sandbox SendingRequest',
-  'api-settings.ts': 'modelReference text',
+    'ByteLines createSandbox EnclosedProcess findProgram GuardedProxyOptions probeSandbox Program runEnclosed RunningProxy Sandbox SendingRequest',
+  'api-settings.ts': 'httpUrl modelReference text textMap texts',
   'api-setup.ts':
     'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',

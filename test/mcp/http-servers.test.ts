@@ -1,4 +1,4 @@
-import { correcting } from '../../src/core/tools/mcp/messages.ts';
+import { correcting } from '../../src/extensions/mcp/messages.ts';
 import { describe, expect, test } from 'vitest';
 import { replyJson } from '../support/http.ts';
 import { mcpWorld, SECRET, server } from './mcp-world.ts';
@@ -166,7 +166,7 @@ describe('a remote server', () => {
     };
     expect(await world.call('mcp_far_echo')).toMatchObject({
       isError: true,
-      output: expect.stringContaining('is longer than 5000000 bytes'),
+      output: expect.stringContaining('is longer than 20000000 bytes'),
     });
   });
 

@@ -6,7 +6,7 @@ import { tempFolder } from '../support/temp.ts';
 import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 import { FIXTURE_SERVER } from './built-fixture.ts';
-import { fixture, mcpWorld, server } from './mcp-world.ts';
+import { fixture, mcpWorld } from './mcp-world.ts';
 
 /** False as well for a zombie. */
 function isAlive(pid: number): boolean {
@@ -49,20 +49,17 @@ describeWith('perl', 'setsid')('a process of a server that left its session and 
   test('is ended, with the server, when the assistant is killed', async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, 'pid');
-    const { env } = server();
-    const args = hiding(path, 'exec sleep 300');
-    const options = JSON.stringify({
-      command: '/bin/sh',
-      args,
-      env: { ...env, PATH: process.env['PATH'] },
+    const program = JSON.stringify({
+      command: ['/bin/sh', ...hiding(path, 'exec sleep 300')],
+      environment: { PATH: process.env['PATH'] },
       cwd: folder.path,
     });
     const assistant = spawn(process.execPath, [
       '--input-type=module',
       '-e',
-      `import { StdioTransport } from ${JSON.stringify(new URL('../../src/core/tools/mcp/stdio.ts', import.meta.url).href)};
+      `import { StdioTransport } from ${JSON.stringify(new URL('../../src/extensions/mcp/stdio.ts', import.meta.url).href)};
       import { systemClock } from ${JSON.stringify(new URL('../../src/core/util/clock.ts', import.meta.url).href)};
-      await new StdioTransport({ ...${options}, clock: systemClock, onStderr() {}, onGarbage() {} }).start();`,
+      await new StdioTransport(${program}, { clock: systemClock, mark: 'test' }).start();`,
     ]);
     const pid = await waitFor(() => pidIn(path) || undefined);
     expect(isAlive(pid)).toBe(true);

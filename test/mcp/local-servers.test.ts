@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { StdioTransport } from '../../src/core/tools/mcp/stdio.ts';
+import { StdioTransport } from '../../src/extensions/mcp/stdio.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { tempFolder } from '../support/temp.ts';
 import { expectWithin, waitFor } from '../support/wait.ts';
@@ -57,7 +57,15 @@ describe('a local server', () => {
     }
     const { output } = await world.call('mcp_fix_environment');
     const seen: object = JSON.parse(output);
-    expect(Object.keys(seen).toSorted()).toEqual(['FIX_TOKEN', 'HOME', 'NODE_COMPILE_CACHE', 'PATH', 'PWD', 'SHLVL']);
+    expect(Object.keys(seen).toSorted()).toEqual([
+      'ASSISTANT_COMMAND',
+      'FIX_TOKEN',
+      'HOME',
+      'NODE_COMPILE_CACHE',
+      'PATH',
+      'PWD',
+      'SHLVL',
+    ]);
   });
 
   test('that is killed in the middle of a call fails that call, and the next one works', async () => {
@@ -121,15 +129,8 @@ describe('a local server', () => {
 
   test('that has ended is told nothing more, and the failure says why', async () => {
     await using folder = await tempFolder();
-    const transport = new StdioTransport({
-      command: process.execPath,
-      args: ['-e', ''],
-      env: {},
-      cwd: folder.path,
-      clock: systemClock,
-      onStderr: () => {},
-      onGarbage: () => {},
-    });
+    const program = { command: [process.execPath, '-e', ''], environment: {}, cwd: folder.path };
+    const transport = new StdioTransport(program, { clock: systemClock, mark: folder.path });
     await transport.start();
     await waitFor(() => transport.end === 'exit code 0');
     await transport.close();

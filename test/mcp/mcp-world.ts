@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { McpPool, type McpPoolOptions } from '../../src/core/tools/mcp/pool.ts';
-import type { McpServerSettings } from '../../src/core/config/schema/tools.ts';
+import { McpPool } from '../../src/extensions/mcp/pool.ts';
+import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
-import { createStreamingFetch } from '../../src/core/security/fetch/fetch.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { SpillStore } from '../../src/core/storage/spill.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { systemRandom } from '../../src/core/util/random.ts';
+import { appWith } from '../support/app-with.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -65,7 +67,7 @@ export interface McpWorld extends AsyncDisposable {
 
 export async function mcpWorld(
   servers: Readonly<Record<string, McpServerSettings>>,
-  overrides: Partial<McpPoolOptions> = {},
+  settleMs = 100,
 ): Promise<McpWorld> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder()).path;
@@ -79,31 +81,20 @@ export async function mcpWorld(
       redact,
       maxOutput: 16_000,
     });
-    const clients = new McpPool({
-      configured: () => used,
-      registry,
-      trust: { path: pinsPath, quarantine: join(folder, 'quarantine') },
-      environment: { PATH: process.env['PATH'] ?? '', HOME: folder },
-      folderOf: () => folder,
+    const app = appWith({
+      settingsOf: () => used as never,
+      tools: registry,
+      paths: { ...homePaths(folder), workspace: folder },
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder },
       version: '0.0.0',
-      fetchFor: ({ host }) =>
-        createStreamingFetch({
-          allowHosts: [host],
-          denyHosts: [],
-          clock: systemClock,
-          headersMs: 30_000,
-          maxBytes: 5_000_000,
-        }),
-      keep: async (_context, { mediaType }) => join(folder, mediaType.replace('/', '.')),
+      safe: false,
+      spill: new SpillStore(folder),
       clock: systemClock,
       random: systemRandom,
       log,
       redact,
-      settleMs: 100,
-      ...overrides,
     });
-    await clients.open();
-    return [registry, clients];
+    return [registry, await McpPool.open(app, { settleMs })];
   };
   let [registry, clients] = await open(servers);
   stack.defer(() => clients[Symbol.asyncDispose]());

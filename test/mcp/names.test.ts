@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { toolName } from '../../src/core/tools/mcp/tools.ts';
-import { showTools, validatorOf } from '../../src/core/tools/mcp/schemas.ts';
-import { difference, listingHash, toolHash, type ForeignTool } from '../../src/core/tools/mcp/listing.ts';
+import { toolName } from '../../src/extensions/mcp/tools.ts';
+import { showTools, validatorOf } from '../../src/extensions/mcp/schemas.ts';
+import { difference, listingHash, toolHash, type ForeignTool } from '../../src/extensions/mcp/listing.ts';
 
 const foreign = (overrides: Partial<ForeignTool> = {}): ForeignTool => ({
   name: 'find',

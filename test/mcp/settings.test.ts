@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mcpServersSchema } from '../../src/core/config/schema/tools.ts';
+import { mcpServers } from '../../src/extensions/mcp/settings.ts';
 
 test.each([
   [{ command: 'npx', args: ['-y', 'x'] }],
@@ -8,7 +8,7 @@ test.each([
   [{ url: 'https://example.com/sse', type: 'sse' }],
   [{ url: 'https://example.com/mcp', type: 'streamable-http', enabled: false, tools: ['find*'] }],
 ])('a server may be written as %j', (entry) => {
-  expect(mcpServersSchema.safeParse({ one: entry }).success).toBe(true);
+  expect(mcpServers.schema.safeParse({ one: entry }).success).toBe(true);
 });
 
 test.each([
@@ -19,10 +19,10 @@ test.each([
   [{ url: 'ftp://example.com' }, 'expected an http:// or https:// address'],
   [{ command: 'npx', role: 'guest' }, 'Invalid option'],
 ])('%j is refused: %s', (entry, why) => {
-  const parsed = mcpServersSchema.safeParse({ one: entry });
+  const parsed = mcpServers.schema.safeParse({ one: entry });
   expect(parsed.error?.issues[0]?.message).toContain(why);
 });
 
 test('a name is one that fits into the name of a tool', () => {
-  expect(mcpServersSchema.safeParse({ 'two words': { command: 'x' } }).success).toBe(false);
+  expect(mcpServers.schema.safeParse({ 'two words': { command: 'x' } }).success).toBe(false);
 });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { McpServerSettings } from '../../src/core/config/schema/tools.ts';
+import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
 import { waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, script, type McpWorld } from './mcp-world.ts';
 

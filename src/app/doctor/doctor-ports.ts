@@ -1,16 +1,13 @@
 import { skillsOff } from '../../core/program.ts';
 import type { Environment } from '../../core/config/environment.ts';
 import type { HomePaths } from '../../core/config/home.ts';
-import { readVersion } from '../../core/config/version.ts';
 import type { DoctorPorts } from '../../doctor/scene.ts';
 import { findPlugins } from '../../core/plugins/loader.ts';
 import { pluginFolders } from '../../core/plugins/packages.ts';
 import type { Clock } from '../../core/util/clock.ts';
-import { AppError } from '../../core/util/errors.ts';
 import { silentLog } from '../../core/util/log.ts';
 import { systemRandom } from '../../core/util/random.ts';
 import { plural } from '../../core/util/text.ts';
-import { mcpEnvironment, mcpFetch } from '../tools/mcp.ts';
 import { createModels, fullName } from '../../core/assistant/models.ts';
 import { peopleOfChannels } from '../../core/people/owners.ts';
 import { readStoreAddress } from '../../core/storage/store-address.ts';
@@ -46,27 +43,6 @@ export function doctorPorts(
         ],
         waiting: found.length,
       };
-    },
-    tryMcp: async ({ config }, name, signal) => {
-      const settings = config.mcpServers[name];
-      if (settings === undefined) throw new AppError('mcp-unknown', `There is no MCP server ${name}.`);
-      const { McpServer } = await import('../../core/tools/mcp/server.ts');
-      await using server = new McpServer({
-        name,
-        settings,
-        clock,
-        random: systemRandom,
-        log: silentLog,
-        redact: (text) => text,
-        environment: mcpEnvironment(env),
-        workspace: paths.workspace,
-        version: readVersion(),
-        fetch: (url, init) => mcpFetch(new URL(settings.url ?? ''), settings, clock)(url, init),
-      });
-      const started = await server.start(signal).catch((error: unknown) => {
-        throw server.trouble === null ? error : new AppError('mcp-server', server.trouble);
-      });
-      return { tools: started.listing.tools.length };
     },
     storedHome: ({ config: { store, homes } }) => {
       if (store === null) return null;

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/core/config/load.ts';
+import { mcpServers } from '../../src/extensions/mcp/settings.ts';
 import { PROGRAM } from '../support/extensions.ts';
-import { failureOf, temporaryFolder } from './temporary-home.ts';
+import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
 
 async function serverOf(server: object, env: Record<string, string> = {}): Promise<unknown> {
   const text = JSON.stringify({ mcpServers: { one: server } });
-  return (await loadConfig({ program: PROGRAM, home: temporaryFolder(), env, text })).config.mcpServers['one'];
+  return mcpServers.of((await loadConfig({ program: PROGRAM, home: temporaryFolder(), env, text })).config)['one'];
 }
 
 test.each([
@@ -44,7 +45,7 @@ test.each([
   ['in the main assistant’s entry for this one', {}, { mcpServers: { one: { command: 'x', disabled: true } } }],
 ])('an MCP server that is switched off %s is off', async (_title, env, overrides) => {
   const { config } = await loadConfig({ program: PROGRAM, home: temporaryFolder(), env, text: '{}', overrides });
-  expect(config.mcpServers['one']).toMatchObject({ enabled: false });
+  expect(mcpServers.of(config)['one']).toMatchObject({ enabled: false });
 });
 
 test('variables may be written as other programs write them', async () => {

@@ -3,29 +3,15 @@ import type { Readable } from 'node:stream';
 import { serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { JSONRPCMessageSchema, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { findProgram, runEnclosed, type EnclosedProcess } from '../../security/enclosure/enclosure.ts';
-import { sleep, type Clock } from '../../util/clock.ts';
-import { AppError, errorMessage } from '../../util/errors.ts';
-import { cut } from '../../util/text.ts';
+import { AppError, errorMessage, sleep, type Clock } from '../../core/api.ts';
+import { ByteLines, findProgram, runEnclosed, type EnclosedProcess, type Program } from '../../core/api-sandbox.ts';
 import { corrected } from './messages.ts';
-
-export interface StdioOptions {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** The whole environment of the process but for what its shell sets. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-  readonly clock: Clock;
-  /** Told each line on standard error. */
-  readonly onStderr: (line: string) => void;
-  /** Told of each line on standard output that isn't a message. */
-  readonly onGarbage: () => void;
-}
 
 /** How long a server may take to leave once its input is closed. */
 const LEAVE_MS = 400;
 const MOST_MESSAGE_BYTES = 10 * 1024 * 1024;
-const LONGEST_STDERR_LINE = 2_000;
+const MOST_STDERR_BYTES = 64 * 1024;
+const LINE_END = Buffer.from('\n');
 
 /**
  * Speaks to a server that is a child process outside of the sandbox. When the transport is closed, the server ends by
@@ -35,35 +21,37 @@ export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  readonly #options: StdioOptions;
+  /** Told each line on standard error. */
+  onStderr?: (line: string) => void;
+  readonly #program: Program;
+  readonly #options: { readonly clock: Clock; readonly mark: string };
   #child: EnclosedProcess | undefined;
   #closing: Promise<void> | undefined;
-  #end: string | undefined;
-
-  constructor(options: StdioOptions) {
-    this.#options = options;
-  }
-
   /** What ended the server: `exit code 1`, `signal SIGKILL`; undefined while it is running. */
-  get end(): string | undefined {
-    return this.#end;
+  end: string | undefined;
+  /** How many lines on standard output weren't messages. */
+  garbage = 0;
+
+  /** `mark`: what a later process finds the server by if this one is killed. */
+  constructor(program: Program, options: { readonly clock: Clock; readonly mark: string }) {
+    this.#program = program;
+    this.#options = options;
   }
 
   /** Throws `mcp-start` when the program can't be started. */
   async start(): Promise<void> {
-    const { command, args, env, cwd, clock, onStderr } = this.#options;
-    if (!command.includes('/') && findProgram(command, env['PATH'] ?? '') === undefined) {
-      throw startError(`there is no program ${JSON.stringify(command)} in its PATH`);
+    const { command, cwd, environment } = this.#program;
+    const [name = ''] = command;
+    if (!name.includes('/') && findProgram(name, environment['PATH'] ?? '') === undefined) {
+      throw startError(`there is no program ${JSON.stringify(name)} in its PATH`);
     }
     if (!existsSync(cwd)) throw startError(`there is no folder ${JSON.stringify(cwd)} to start it in`);
-    const child = runEnclosed(
-      { command: [command, ...args], cwd, environment: env },
-      { engine: null, mounts: [], network: true, input: true, clock },
-    );
+    const outside = { engine: null, mounts: [], network: true, input: true };
+    const child = runEnclosed(this.#program, { ...outside, ...this.#options });
     this.#child = child;
     readLines(child.stdout, MOST_MESSAGE_BYTES, (line) => this.#receive(line));
-    readLines(child.stderr, LONGEST_STDERR_LINE, (line) => {
-      if (line.trim() !== '') onStderr(cut(line, LONGEST_STDERR_LINE));
+    readLines(child.stderr, MOST_STDERR_BYTES, (line = 'a line that is too long') => {
+      if (line.trim() !== '') this.onStderr?.(line);
     });
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
       stream?.on('error', (error) => this.onerror?.(error));
@@ -71,7 +59,7 @@ export class StdioTransport implements Transport {
     void child.exit
       .then(({ code, signal }) => (signal === null ? `exit code ${code}` : `signal ${signal}`), errorMessage)
       .then((end) => {
-        this.#end ??= end;
+        this.end ??= end;
         return this.close();
       });
   }
@@ -97,41 +85,35 @@ export class StdioTransport implements Transport {
     this.onclose?.();
   }
 
-  #receive(line: string): void {
-    if (this.#closing !== undefined || line.trim() === '') return;
-    if (line.length > MOST_MESSAGE_BYTES) {
-      this.#end ??= `a line of more than ${MOST_MESSAGE_BYTES} bytes`;
+  #receive(line: string | undefined): void {
+    if (this.#closing !== undefined || line?.trim() === '') return;
+    if (line === undefined) {
+      this.end ??= `a line of more than ${MOST_MESSAGE_BYTES} bytes`;
       void this.close();
       return;
     }
-    let message: JSONRPCMessage;
     try {
-      message = JSONRPCMessageSchema.parse(corrected(JSON.parse(line)));
+      this.onmessage?.(JSONRPCMessageSchema.parse(corrected(JSON.parse(line))));
     } catch {
       // The server's slip; the next line may be fine.
-      this.#options.onGarbage();
-      return;
+      this.garbage += 1;
+      this.onerror?.(new Error("a line on standard output isn't a message of the protocol"));
     }
-    this.onmessage?.(message);
   }
 }
 
 /**
- * Calls back with each line of a stream; with one that gets longer than `most` characters as far as it has come. The
- * SDK's ReadBuffer won't do: it refuses a message before its slips can be corrected.
+ * Calls back with each line of a stream; undefined for one that is too long. The SDK's ReadBuffer won't do: it refuses a
+ * message before its slips can be corrected.
  */
-function readLines(stream: Readable, most: number, onLine: (line: string) => void): void {
-  let open = '';
-  stream.setEncoding('utf8').on('data', (chunk: string) => {
-    open += chunk;
-    // Splitting what has no end yet would copy a long line with every chunk.
-    if (!chunk.includes('\n') && open.length <= most) return;
-    const lines = open.split('\n');
-    const rest = lines.pop() ?? '';
-    open = rest.length > most ? '' : rest;
-    for (const line of rest.length > most ? [...lines, rest] : lines) onLine(line);
-  });
-  stream.once('end', () => onLine(open));
+function readLines(stream: Readable, most: number, onLine: (line?: string) => void): void {
+  let lines = new ByteLines(most);
+  const read = (chunk: Buffer): void => {
+    const whole = lines.push(chunk);
+    if (whole === undefined) lines = new ByteLines(most);
+    for (const line of whole ?? [undefined]) onLine(line);
+  };
+  stream.on('data', read).once('end', () => read(LINE_END));
 }
 
 function startError(why: string): AppError {

@@ -1,4 +1,4 @@
-import type { StreamingFetch } from '../../security/fetch/fetch.ts';
+import type { StreamingFetch } from '../../core/api-clients.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -6,8 +6,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const INTERNAL = -32_603;
 
 /**
- * A message with small slips of servers corrected: null for what could be left out, such as `error: null` beside a
- * result, a missing `jsonrpc`, an error without `code` or `message`, empty lists where PHP means empty objects.
+ * A message with small slips of servers corrected, which the SDK refuses: null for what could be left out, such as
+ * `error: null` beside a result, a missing `jsonrpc`, an error without `code` or `message`, PHP's lists for empty objects.
  */
 export function corrected(message: unknown): unknown {
   if (Array.isArray(message)) return message.map(corrected);
@@ -22,26 +22,19 @@ export function corrected(message: unknown): unknown {
 }
 
 function correctedResult(result: unknown): unknown {
-  if (Array.isArray(result) && result.length === 0) return {};
-  if (!isObject(result)) return result ?? {};
-  if (typeof result['protocolVersion'] !== 'string') return withoutNulls(result);
-  // The answer to `initialize`, the only one that the SDK reads strictly.
-  const { capabilities, serverInfo, ...rest } = withoutNulls(result, true);
-  const able = Object.entries(isObject(capabilities) ? capabilities : {}).filter(([, value]) => value !== false);
-  return {
-    ...rest,
-    capabilities: Object.fromEntries(able.map(([name, value]) => [name, isObject(value) ? value : {}])),
-    serverInfo: { name: 'unnamed', version: '', ...(isObject(serverInfo) ? serverInfo : {}) },
-  };
+  if (!isObject(result)) return Array.isArray(result) ? {} : (result ?? {});
+  const { capabilities, serverInfo, ...rest } = withoutNulls(result);
+  // Only the answer to `initialize` is read strictly.
+  if (typeof rest['protocolVersion'] !== 'string') return withoutNulls(result);
+  const able = Object.entries(isObject(capabilities) ? capabilities : {})
+    .filter(([, value]) => value !== null && value !== false)
+    .map(([name, value]) => [name, isObject(value) ? withoutNulls(value) : {}]);
+  const info = isObject(serverInfo) ? withoutNulls(serverInfo) : {};
+  return { ...rest, capabilities: Object.fromEntries(able), serverInfo: { name: 'unnamed', version: '', ...info } };
 }
 
-function withoutNulls(value: JsonObject, inside = false): JsonObject {
-  const kept = Object.entries(value).filter(([, item]) => item !== null);
-  const clean = (item: unknown): unknown => {
-    if (Array.isArray(item)) return item.map(clean);
-    return isObject(item) ? withoutNulls(item, true) : item;
-  };
-  return Object.fromEntries(inside ? kept.map(([key, item]) => [key, clean(item)]) : kept);
+function withoutNulls(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
 }
 
 /** The same fetch, with the messages of its answers corrected, and the lines of event streams ended by \n alone. */
@@ -60,31 +53,30 @@ export function correcting(fetch: StreamingFetch): StreamingFetch {
 }
 
 /**
- * Rewrites an event stream line by line. A carriage return ends a line at once: waiting for what follows it would hold
- * the event back until the next one.
+ * Rewrites an event stream line by line. A carriage return ends a line at once: the SDK waits for what follows it, which
+ * would hold the event back until the next one.
  */
 function eventLines(): TransformStream<string, string> {
+  // In pieces, because adding to a long line would copy it again and again.
   let open: string[] = [];
   let endedByReturn = false;
+  const line = (): string => {
+    const text = open.join('');
+    return text.startsWith('data:') ? `data: ${correctedText(text.slice(5).trimStart())}` : text;
+  };
   return new TransformStream({
     transform: (chunk, controller) => {
-      if (chunk === '') return;
       const text = endedByReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
-      endedByReturn = chunk.endsWith('\r');
+      if (chunk !== '') endedByReturn = chunk.endsWith('\r');
       const [rest = '', ...next] = text.split(/\r\n|\r|\n/u);
       open.push(rest);
-      for (const line of next) {
-        controller.enqueue(`${correctedLine(open.join(''))}\n`);
-        open = [line];
+      for (const begun of next) {
+        controller.enqueue(`${line()}\n`);
+        open = [begun];
       }
     },
-    flush: (controller) => controller.enqueue(correctedLine(open.join(''))),
+    flush: (controller) => controller.enqueue(line()),
   });
-}
-
-function correctedLine(line: string): string {
-  const data = /^data: ?(?<data>\{.*)$/u.exec(line)?.groups?.['data'];
-  return data === undefined ? line : `data: ${correctedText(data)}`;
 }
 
 function correctedText(text: string): string {

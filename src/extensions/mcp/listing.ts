@@ -1,8 +1,8 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import * as z from 'zod';
-import { approvalHash } from '../../security/access/approval-hash.ts';
-import { oneLine } from '../../util/text.ts';
+import { oneLine } from '../../core/api.ts';
+import { approvalHash } from '../../core/api-clients.ts';
 
 const object = z.record(z.string(), z.unknown()).catch({});
 const word = z.string().catch('');
@@ -38,8 +38,8 @@ export function toolHash({ name, description, inputSchema, annotations }: Foreig
 }
 
 /** Of a whole listing; the order of its tools doesn't matter. */
-export function listingHash({ tools, resources, prompts }: Listing): string {
-  return approvalHash({ tools: tools.map(toolHash).toSorted(), resources, prompts });
+export function listingHash(listing: Listing): string {
+  return approvalHash(Object.fromEntries(hashes(listing)));
 }
 
 export function difference(agreed: Listing, live: Listing): Difference {
@@ -52,11 +52,14 @@ export function difference(agreed: Listing, live: Listing): Difference {
 }
 
 function hashes({ tools, resources, prompts }: Listing): ReadonlyMap<string, string> {
-  const rest = [...(resources ? ['(resources)'] : []), ...(prompts ? ['(prompts)'] : [])];
-  return new Map([...tools, ...rest].map((one) => (typeof one === 'string' ? [one, ''] : [one.name, toolHash(one)])));
+  return new Map([
+    ...tools.map((tool) => [tool.name, toolHash(tool)] as const),
+    ...(resources ? [['(resources)', ''] as const] : []),
+    ...(prompts ? [['(prompts)', ''] as const] : []),
+  ]);
 }
 
-/** The SDK's own timers aren't used; the callers' signals are the deadlines. Below 2^31. */
+/** The SDK's own timers aren't used where a signal is the deadline. Below 2^31. */
 export const FOREVER_MS = 2_000_000_000;
 const MOST_ITEMS = 1_000;
 const MOST_PAGES = 100;
@@ -73,9 +76,8 @@ const listedItem = z.object({
 });
 
 /** Of two tools with one name the first counts. */
-export async function listingOf(client: Client, signal: AbortSignal): Promise<Listing> {
+export async function listingOf(client: Client, options: RequestOptions): Promise<Listing> {
   const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
-  const options = { signal, timeout: FOREVER_MS };
   const found = tools === undefined ? [] : await listAll(client, 'tools', foreignTool, options);
   return {
     tools: [...new Map(found.toReversed().map((tool) => [tool.name, tool])).values()].toReversed(),
@@ -84,47 +86,48 @@ export async function listingOf(client: Client, signal: AbortSignal): Promise<Li
   };
 }
 
-/** A line for each resource: its URI, or the template of one, and what it is. */
-export async function listResources(client: Client, options: RequestOptions): Promise<readonly string[]> {
-  const plain = await listAll(client, 'resources', listedItem, options);
+/** A line for each resource, template of one or prompt: its URI or name, and what it is. */
+export async function listLines(
+  client: Client,
+  what: 'resources' | 'prompts',
+  options: RequestOptions,
+): Promise<string> {
+  const items = [...(await listAll(client, what, listedItem, options))];
   // Not every server with resources knows templates.
-  const templates = await listAll(client, 'resourceTemplates', listedItem, options).catch(() => []);
+  if (what === 'resources') items.push(...(await listAll(client, 'templates', listedItem, options).catch(() => [])));
   options.signal?.throwIfAborted();
-  return [...plain, ...templates].map(({ uri, uriTemplate = '', name, mimeType, description }) =>
-    line(uri ?? uriTemplate, name, mimeType, description),
-  );
-}
-
-/** A line for each prompt: its name, what it is, and what it takes. */
-export async function listPrompts(client: Client, options: RequestOptions): Promise<readonly string[]> {
-  const prompts = await listAll(client, 'prompts', listedItem, options);
-  return prompts.map(({ name, description, arguments: takes }) =>
-    line(name, description, ...takes.map((field) => `takes ${field.name}${field.required ? ' (required)' : ''}`)),
-  );
+  const lines = items.map(({ uri, uriTemplate, name, mimeType, description, arguments: takes }) => {
+    const id = uri ?? uriTemplate;
+    const fields = takes.map((field) => `takes ${field.name}${field.required ? ' (required)' : ''}`);
+    const about = [id === undefined ? '' : name, mimeType, description, ...fields].filter((part) => part !== '');
+    return about.length === 0 ? (id ?? name) : `${id ?? name}: ${oneLine(about.join('; '), 300)}`;
+  });
+  return lines.length === 0 ? 'There are none.' : lines.join('\n');
 }
 
 const METHODS = {
-  tools: 'tools/list',
-  resources: 'resources/list',
-  resourceTemplates: 'resources/templates/list',
-  prompts: 'prompts/list',
+  tools: ['tools/list', 'tools'],
+  resources: ['resources/list', 'resources'],
+  templates: ['resources/templates/list', 'resourceTemplates'],
+  prompts: ['prompts/list', 'prompts'],
 } as const;
 
 /** The items of all pages that can be read, up to a cap; a server that repeats a cursor isn't followed. */
 async function listAll<T>(
   client: Client,
-  key: keyof typeof METHODS,
+  what: keyof typeof METHODS,
   item: z.ZodType<T>,
   options: RequestOptions,
 ): Promise<readonly T[]> {
+  const [method, key] = METHODS[what];
+  const page = z.looseObject({ nextCursor: z.string().optional().catch(undefined) });
   const all: unknown[] = [];
   const seen = new Set<string | undefined>();
-  const page = z.looseObject({ nextCursor: z.string().optional().catch(undefined) });
   let cursor: string | undefined;
   do {
     seen.add(cursor);
     const params = cursor === undefined ? {} : { cursor };
-    const { [key]: items, nextCursor } = await client.request({ method: METHODS[key], params }, page, options);
+    const { [key]: items, nextCursor } = await client.request({ method, params }, page, options);
     all.push(...listOf(items));
     cursor = nextCursor;
   } while (cursor !== undefined && !seen.has(cursor) && seen.size < MOST_PAGES && all.length < MOST_ITEMS);
@@ -133,11 +136,5 @@ async function listAll<T>(
 
 /** A list as servers send it: one thing may stand for a list of one, and nothing for an empty list. */
 export function listOf(given: unknown): readonly unknown[] {
-  if (Array.isArray(given)) return given;
-  return given === undefined || given === null ? [] : [given];
-}
-
-function line(id: string, ...about: readonly string[]): string {
-  const parts = about.filter((part) => part !== '').join('; ');
-  return parts === '' ? id : `${id}: ${oneLine(parts, 300)}`;
+  return given === undefined || given === null ? [] : [given].flat();
 }
