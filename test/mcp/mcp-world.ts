@@ -121,3 +121,15 @@ export async function mcpWorld(
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+/** A world whose servers have had their first contact. */
+export async function connected(servers: Readonly<Record<string, McpServerSettings>>): Promise<McpWorld> {
+  const world = await mcpWorld(servers);
+  try {
+    for (const name of Object.keys(servers)) await world.clients.test(name);
+    return world;
+  } catch (error) {
+    await world[Symbol.asyncDispose]();
+    throw error;
+  }
+}

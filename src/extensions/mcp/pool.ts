@@ -22,19 +22,6 @@ interface Member {
   connecting?: Promise<void>;
 }
 
-/** Of a server that an editor brought, beside what the editor says; the deadlines are the usual ones. */
-const EDITORS: McpServerSettings = {
-  type: 'stdio',
-  args: [],
-  env: {},
-  cwd: null,
-  headers: {},
-  enabled: true,
-  tools: ['*'],
-  role: 'owner',
-  trusted: false,
-  timeouts: { startSeconds: 60, callSeconds: 120 },
-};
 const EDITOR_PREFIX = 'editor_';
 const RETRY = { firstMs: 5_000, maxMs: 300_000 };
 
@@ -162,9 +149,12 @@ export class McpPool implements AsyncDisposable {
     learnSecrets(collectSecrets({ mcpServers: servers }, {}, []));
     const folder = editors.folderOf(session) ?? paths.workspace;
     const members = servers.map((given) => {
-      const settings = { ...EDITORS, ...given };
+      const [settings] = Object.values(mcpServers.schema.parse({ one: given }));
+      if (settings === undefined) throw new TypeError('one server has one entry');
       return this.#join({ name: `${EDITOR_PREFIX}${given.name}`, settings, folder }, session);
     });
+    // Of several editors only the servers of the newest are offered.
+    this.#ofSession(session).forEach(withdraw);
     for (const member of members) this.#brought.add(member);
     const started = Promise.all(members.map((member) => this.#startForEditor(member)));
     this.#started.set(session, started);
@@ -173,8 +163,13 @@ export class McpPool implements AsyncDisposable {
         if (this.#started.get(session) === started) this.#started.delete(session);
         for (const member of members) this.#brought.delete(member);
         this.#ending = Promise.all([this.#ending, ...members.map(leave)]);
+        for (const left of this.#ofSession(session)) this.#offer(left, left.server.listing);
       },
     };
+  }
+
+  #ofSession(session: string): readonly Member[] {
+    return [...this.#brought].filter((member) => member.session === session);
   }
 
   async #startForEditor(member: Member): Promise<EditorServerReport> {
@@ -252,9 +247,9 @@ export class McpPool implements AsyncDisposable {
     this.#offer(member, listing);
   }
 
-  #offer(member: Member, listing: Listing): void {
+  #offer(member: Member, listing: Listing | undefined): void {
     const { server, session } = member;
-    if (server.closing.aborted) return;
+    if (listing === undefined || server.closing.aborted) return;
     const { tools: registry, spill, log } = this.#app;
     withdraw(member);
     const isTaken = (tool: string): boolean => registry.named(tool, session) !== undefined;

@@ -12,11 +12,10 @@ export interface ShownTool {
   readonly parameters: JsonObject;
 }
 
-/** Characters of a tool's description, and of each one inside its schema. */
+/** Characters of a tool's description. Those inside its schema get a share of that, and none at last. */
 const LONGEST = 1_000;
-const LONGEST_INSIDE = 400;
-/** As short as a description gets, where there are too many. */
 const SHORTEST = 125;
+const SHARE_INSIDE = 0.4;
 /** Characters for one tool, and for all of a server, as JSON. */
 const MOST_FOR_TOOL = 6_000;
 const MOST_FOR_SERVER = 60_000;
@@ -30,6 +29,8 @@ const TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boo
 /** Keywords that could take long to check. */
 const NOT_CHECKED = new Set(['pattern', 'patternProperties', 'format', 'contentEncoding']);
 
+/** Keywords for readers alone. */
+const WORDS = new Set(['description', 'title']);
 /** What the keywords of JSON Schema hold. `fields`: schemas by names that somebody chose. */
 const HOLDS = new Map(
   Object.entries({
@@ -37,29 +38,30 @@ const HOLDS = new Map(
     schema: ['items', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else'],
     schemas: ['anyOf', 'oneOf', 'allOf', 'prefixItems'],
     data: ['default', 'const', 'example', 'examples'],
-    words: ['description', 'title'],
     values: ['enum'],
     names: ['required'],
     type: ['type'],
   }).flatMap(([what, keywords]) => keywords.map((keyword) => [keyword, what] as const)),
 );
 
-/** Descriptions and schemas as a model gets them, with long descriptions cut. A tool that can't be shown is undefined. */
+/**
+ * Descriptions and schemas as a model gets them: long descriptions are cut, all by the same measure, until the tools stay
+ * within a budget. A tool that can't be shown is undefined.
+ */
 export function showTools(tools: readonly ForeignTool[]): readonly (ShownTool | undefined)[] {
-  const [bare = [], full = []] = [0, 1].map((share) => tools.map((tool) => shownTool(tool, share)));
-  const [least = 0, most = 0] = [bare, full].map((shown) => JSON.stringify(shown).length);
   const budget = Math.min(MOST_FOR_SERVER, MOST_FOR_TOOL * tools.length);
-  const share = most <= budget ? 1 : Math.max(0, (budget - least) / (most - least));
-  return tools.map((tool, at) => {
-    return JSON.stringify(bare[at] ?? '').length > MOST_FOR_TOOL * 2 ? undefined : shownTool(tool, share);
-  });
+  for (let longest = LONGEST; ; longest /= 2) {
+    const shown = tools.map((tool) => shownTool(tool, longest));
+    if (longest <= SHORTEST || JSON.stringify(shown).length <= budget) return shown;
+  }
 }
 
-/** With descriptions of this share of their length, from 0 to 1. */
-function shownTool({ description, inputSchema }: ForeignTool, share: number): ShownTool | undefined {
+function shownTool({ description, inputSchema }: ForeignTool, longest: number): ShownTool | undefined {
   try {
-    const parameters = shownSchema(inputSchema, { longest: LONGEST_INSIDE * share });
-    return { description: shorten(description, Math.max(SHORTEST, LONGEST * share)), parameters };
+    const bare = JSON.stringify(shownSchema(inputSchema, { longest: 0 }));
+    if (bare.length > MOST_FOR_TOOL * 2) return undefined;
+    const parameters = shownSchema(inputSchema, { longest: longest <= SHORTEST ? 0 : longest * SHARE_INSIDE });
+    return { description: shorten(description, longest), parameters };
   } catch {
     // A model API refuses a whole request for one schema that isn't put together like one.
     return undefined;
@@ -75,81 +77,75 @@ interface Style {
 
 /** A tool's schema in a form that strict APIs take. Throws when it isn't an object's, or no schema. */
 function shownSchema(inputSchema: JsonObject, style: Style): JsonObject {
-  const { properties = {}, required, ...rest } = tidied(inputSchema, style);
+  // Invisible characters are left out everywhere, since people read it too.
+  const visible: unknown = JSON.parse(withoutInvisible(JSON.stringify(inputSchema)).text);
+  const { properties = {}, required, ...rest } = tidied(visible, style);
   if ((rest['type'] ?? 'object') !== 'object') throw new TypeError('not the schema of an object');
   const names = fieldNames(inputSchema);
   const renamed = (name: unknown): string => names.get(String(name)) ?? String(name);
-  const fields = Object.entries(properties as JsonObject).map(([name, field]) => [renamed(name), field]);
+  const fields = Object.entries(Object(properties)).map(([name, field]) => [renamed(name), field]);
   return {
-    ...without(rest, NOT_AT_TOP),
+    ...Object.fromEntries(Object.entries(rest).filter(([key]) => !NOT_AT_TOP.has(key))),
     type: 'object',
     properties: Object.fromEntries(fields),
-    ...(Array.isArray(required) ? { required: required.map(renamed) } : {}),
+    ...(required === undefined ? {} : { required: [required].flat().map(renamed) }),
   };
 }
 
 /**
  * A schema without what servers leave out, write as null or write otherwise: a keyword that is null or empty counts as
- * absent, `any` as no type, an array without `items` holds anything. Without invisible characters, since people read it too.
+ * absent, `any` as no type, an array without `items` holds anything. Throws for what is no schema.
  */
-function tidied(given: JsonObject, style: Style, depth = 0): JsonObject {
-  if (depth > DEEPEST) throw new RangeError('nested too deeply');
+function tidied(given: unknown, style: Style, depth = 0): JsonObject {
+  if (!isObject(given) || depth > DEEPEST) throw new TypeError('not a schema');
   const inside = (value: unknown): unknown => {
-    if (isObject(value)) return tidied(value, style, depth + 1);
-    if (typeof value === 'boolean') return value;
-    throw new TypeError('not a schema');
+    return typeof value === 'boolean' ? value : tidied(value ?? {}, style, depth + 1);
   };
-  const entries = Object.entries(given).map(([key, value]) => [key, tidiedKeyword(key, value, { style, inside })]);
+  const entries = Object.entries(given).map(([key, value]) => {
+    if (style.isForChecks === true && NOT_CHECKED.has(key)) return [key, undefined];
+    if (WORDS.has(key))
+      return [key, typeof value === 'string' && style.longest >= 1 ? shorten(value, style.longest) : undefined];
+    return [key, tidiedKeyword(key, value, inside)];
+  });
   const schema: JsonObject = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  const { properties, required } = schema;
+  if (style.isForChecks === true && isObject(properties)) {
+    for (const [name, field] of Object.entries(properties))
+      if (isObject(field) && ![required].flat().includes(name)) Reflect.deleteProperty(field, 'default');
+  }
   const isOpen = [schema['type']].flat().includes('array') && schema['items'] === undefined;
-  const withItems = isOpen ? { ...schema, items: {} } : schema;
-  return style.isForChecks === true ? checkable(withItems) : withItems;
+  return isOpen ? { ...schema, items: {} } : schema;
 }
 
 /** Undefined: it says nothing. */
-function tidiedKeyword(
-  key: string,
-  value: unknown,
-  { style, inside }: { readonly style: Style; readonly inside: (value: unknown) => unknown },
-): unknown {
+function tidiedKeyword(key: string, value: unknown, inside: (value: unknown) => unknown): unknown {
   const holds = HOLDS.get(key);
-  if (holds === 'data') return visible(value);
+  if (holds === 'data') return value;
   if (value === null) return undefined;
-  if (holds === undefined) return visible(value);
-  if (holds === 'words') return typeof value === 'string' ? shorten(value, style.longest) || undefined : undefined;
-  if (holds === 'schema') return Array.isArray(value) ? value.map(inside) : inside(value);
-  if (holds === 'type') {
-    const types = [value].flat();
-    if (types.length === 0 || types.includes('any') || value === '') return undefined;
-    if (types.every((type) => TYPES.has(type))) return value;
-    throw new TypeError('not a type');
+  if (holds === undefined) return value;
+  const list = [value].flat().filter((item) => item !== null || holds === 'values');
+  // PHP writes an empty object as a list; older drafts have `required` in each field.
+  const isEmpty =
+    holds === 'names'
+      ? typeof value === 'boolean' || JSON.stringify(value) === '{}'
+      : list.length === 0 || value === '';
+  if (isEmpty || (holds === 'type' && list.includes('any'))) return undefined;
+  switch (holds) {
+    case 'schema':
+      return Array.isArray(value) ? list.map(inside) : inside(value);
+    case 'fields':
+      if (!isObject(value)) break;
+      return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, inside(field)]));
+    case 'type':
+      if (list.every((type) => TYPES.has(type))) return value;
+      break;
+    case 'names':
+      if (Array.isArray(value) && list.every((name) => typeof name === 'string')) return list;
+      break;
+    default:
+      if (Array.isArray(value)) return holds === 'schemas' ? list.map(inside) : list;
   }
-  // Older drafts have `required` in each field, and PHP writes an empty object as a list.
-  if (holds === 'names' && (typeof value === 'boolean' || (isObject(value) && Object.keys(value).length === 0)))
-    return undefined;
-  const list = Array.isArray(value) ? value.filter((item) => item !== null || holds === 'values') : undefined;
-  if (list?.length === 0 && holds !== 'names') return undefined;
-  if (holds === 'fields' && isObject(value)) return mapValues(value, (field) => inside(field ?? {}));
-  if (list === undefined || holds === 'fields') throw new TypeError(`not what ${key} holds`);
-  if (holds === 'schemas') return list.map(inside);
-  if (holds === 'names' && list.some((name) => typeof name !== 'string')) throw new TypeError('not a name');
-  return visible(list);
-}
-
-function checkable({ properties, ...rest }: JsonObject): JsonObject {
-  const needed: readonly unknown[] = Array.isArray(rest['required']) ? rest['required'] : [];
-  if (!isObject(properties)) return without(rest, NOT_CHECKED);
-  const fields = Object.entries(properties).map(([name, field]) => {
-    return [name, isObject(field) && !needed.includes(name) ? without(field, new Set(['default'])) : field];
-  });
-  return { ...without(rest, NOT_CHECKED), properties: Object.fromEntries(fields) };
-}
-
-/** The same data without invisible characters in its texts. */
-function visible(value: unknown): unknown {
-  if (typeof value === 'string') return withoutInvisible(value).text;
-  if (Array.isArray(value)) return value.map(visible);
-  return isObject(value) ? mapValues(value, visible) : value;
+  throw new TypeError(`not what ${key} holds`);
 }
 
 function shorten(text: string, limit: number): string {
@@ -159,13 +155,14 @@ function shorten(text: string, limit: number): string {
 
 /** The name that a model is shown for each field: some APIs refuse names such as `$filter`. */
 function fieldNames({ properties }: JsonObject): ReadonlyMap<string, string> {
-  const names = new Map<string, string>();
-  for (const name of isObject(properties) ? Object.keys(properties) : []) {
-    let shown = FIELD.test(name) ? name : name.replace(/[^\w.-]+/gu, '_').slice(0, 56);
-    while ([...names.values()].includes(shown)) shown += '_';
-    names.set(name, shown);
-  }
-  return names;
+  const taken = new Set<string>();
+  const names = Object.keys(isObject(properties) ? properties : {}).map((name) => {
+    const plain = FIELD.test(name) ? name : name.replace(/[^\w.-]+/gu, '_').slice(0, 56);
+    const shown = taken.has(plain) ? `${plain}_${taken.size}` : plain;
+    taken.add(shown);
+    return [name, shown] as const;
+  });
+  return new Map(names);
 }
 
 /** The arguments of a call under the server's own names. */
@@ -186,12 +183,4 @@ export function validatorOf(inputSchema: JsonObject): z.ZodObject {
     // Fall through.
   }
   return z.looseObject({});
-}
-
-function mapValues(values: JsonObject, change: (value: unknown) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
-}
-
-function without(values: JsonObject, keys: ReadonlySet<string>): JsonObject {
-  return Object.fromEntries(Object.entries(values).filter(([key]) => !keys.has(key)));
 }
