@@ -14,7 +14,7 @@ import { tempFolder } from '../support/temp.ts';
 import { describeWith } from '../support/test-with.ts';
 import { waitFor } from '../support/wait.ts';
 import { FIXTURE_SERVER } from './built-fixture.ts';
-import { fixture, mcpWorld, connected } from './mcp-world.ts';
+import { connected, fixture, type McpWorld } from './mcp-world.ts';
 
 function pidIn(path: string): number {
   try {
@@ -31,7 +31,7 @@ function hiding(path: string, then = `exec '${process.execPath}' '${FIXTURE_SERV
 
 describeWith('perl', 'setsid')('a process of a server that left its session and cleared its environment', () => {
   test.each([
-    ['is switched off', async (world: Awaited<ReturnType<typeof mcpWorld>>) => await world.restart({})],
+    ['is switched off', async (world: McpWorld) => await world.restart({})],
     ['ends by itself', async (world) => void (await world.call('mcp_fix_die'))],
     ['is restarted', async (world) => await world.restart()],
   ])('is ended when the server %s', async (_how, end) => {

@@ -123,7 +123,8 @@ async function join(
     return accepted ? { action: 'accept' as const, content: {} } : { action: 'decline' as const };
   });
   client.setNotificationHandler(ToolListChangedNotificationSchema, onToolsChanged);
-  client.onerror = (error) => onNote('something is odd with an MCP server', errorMessage(error));
+  const onerror = (error: unknown): void => onNote('something is odd with an MCP server', errorMessage(error));
+  Object.assign(client, { onerror });
   const close = async (): Promise<void> => {
     await client.close();
     await transport.close();
@@ -135,11 +136,11 @@ async function join(
     signal.throwIfAborted();
     throw error;
   }
-  client.onclose = () => {
-    if (transport instanceof StdioTransport)
-      onClose(transport.end === undefined ? 'it was stopped' : `it ended with ${transport.end}`);
-    else onClose('the connection was closed');
+  const whyClosed = (): string => {
+    if (!(transport instanceof StdioTransport)) return 'the connection was closed';
+    return transport.end === undefined ? 'it was stopped' : `it ended with ${transport.end}`;
   };
+  Object.assign(client, { onclose: () => onClose(whyClosed()) });
   return {
     client,
     close: async () => {

@@ -21,7 +21,12 @@ export async function openMcp(app: App): Promise<Contributions> {
       if (app.serving) pool.connectNew();
     },
     // For an assistant that serves nobody, and is started for one turn.
-    hooks: { loadState: () => void pool.connectNew() },
+    hooks: {
+      loadState: () => {
+        pool.connectNew();
+        return undefined;
+      },
+    },
     rebuild: async (changed) => {
       const names = changed.flatMap(([section, name]) =>
         section === mcpServers.path && name !== undefined ? [name] : [],

@@ -254,7 +254,7 @@ export class McpPool implements AsyncDisposable {
     withdraw(member);
     const isTaken = (tool: string): boolean => registry.named(tool, session) !== undefined;
     const allowed = session === undefined ? undefined : new Set<string>();
-    const { tools, unusable } = toolsOf(listing, { server, spill, isTaken, allowed });
+    const { tools, unusable } = toolsOf({ server, listing, spill, isTaken, allowed });
     member.offered = tools.map((tool) => {
       const registration = session === undefined ? registry.register(tool) : registry.registerFor(session, tool);
       return { name: tool.name, registration };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { assistantCommand, oneLine, type App } from '../../core/api.ts';
 import { matchesName, OwnWordsError } from '../../core/api-clients.ts';
 import { defineTool, escapeControlChars, type Plan, type Tool, type ToolContext } from '../../core/api-tools.ts';
@@ -11,6 +11,8 @@ import type { McpServer, RunningServer } from './server.ts';
 
 export interface ToolServer {
   readonly server: McpServer;
+  /** What the owner agreed to. */
+  readonly listing: Listing;
   readonly spill: Pick<App['spill'], 'keep'>;
   /** Whether a tool has this name already. */
   readonly isTaken: (name: string) => boolean;
@@ -23,13 +25,8 @@ type Params = Readonly<Record<string, unknown>>;
 /** A tool of a server, or one to read what it has beside tools. */
 interface Offer {
   readonly tool: ForeignTool;
-  /** Asks the server, in a call of the tool; a text is an answer that was put into words. */
-  readonly ask: (
-    params: Params,
-    call: { readonly name: string; readonly from: ToolServer; readonly context: ToolContext },
-    running: RunningServer,
-    options: RequestOptions & { readonly signal: AbortSignal },
-  ) => Promise<Answer | string>;
+  /** Asks the server, in a call of the tool. A text is an answer that was put into words. */
+  readonly ask: (params: Params, running: RunningServer, options: RequestOptions) => Promise<Answer | string>;
 }
 
 /** What model APIs take as the name of a tool. */
@@ -43,13 +40,11 @@ const MARGIN_MS = 5_000;
  * The tools of a server's approved listing. The model sees only these, even if the server offers others now. `unusable`:
  * the server's tools that no model could be shown.
  */
-export function toolsOf(
-  { tools, resources, prompts }: Listing,
-  from: ToolServer,
-): { readonly tools: readonly Tool[]; readonly unusable: readonly string[] } {
+export function toolsOf(from: ToolServer): { readonly tools: readonly Tool[]; readonly unusable: readonly string[] } {
+  const { tools, resources, prompts } = from.listing;
   const { name: server, settings } = from.server.options;
   const all = [
-    ...tools.map(calling),
+    ...tools.map((tool) => ({ tool, ask: callOf(tool) })),
     ...(resources ? [readingResources(server)] : []),
     ...(prompts ? [gettingPrompts(server)] : []),
   ];
@@ -100,11 +95,15 @@ function planOf(
   { tool, ask }: Offer,
   call: { readonly params: Params; readonly context: ToolContext; readonly name: string; readonly from: ToolServer },
 ): Plan {
-  const { params, context, name } = call;
-  const { server, spill, allowed } = call.from;
+  const { params, context, name, from } = call;
+  const { server, spill, allowed } = from;
   const run: Plan['run'] = async (signal) => {
     if (context.approval !== null) allowed?.add(name);
-    const answer = await server.run({ ...context, signal }, (...order) => ask(params, call, ...order));
+    const answer = await server.run({ ...context, signal }, async (running, options) => {
+      if (from.listing.tools.includes(tool)) await requireAgreed(tool, running, { name, from, signal: options.signal });
+      context.permit?.check();
+      return await ask(params, running, options);
+    });
     const title = oneLine(`${server.options.name}: ${tool.name}`, 80);
     if (typeof answer === 'string') return { title, output: answer, untrusted: true };
     const result = await resultOf(answer, (...file) => spill.keep(context.call.sessionKey, ...file));
@@ -120,35 +119,34 @@ function planOf(
   return { run, asks };
 }
 
-/** Calls a tool if the server offers it as it was agreed to. */
-function calling(tool: ForeignTool): Offer {
-  const agreed = toolHash(tool);
-  return {
-    tool,
-    ask: async (params, { name, from, context }, running, options) => {
-      const offered = (): ForeignTool | undefined => running.listing.tools.find((one) => one.name === tool.name);
-      const isAgreed = (now = offered()): boolean => now !== undefined && toolHash(now) === agreed;
-      // Some servers announce tools a moment after they started.
-      if (!isAgreed()) await from.server.settle(options.signal);
-      if (!isAgreed()) throw notAgreed(name, offered() !== undefined, from);
-      context.permit?.check();
-      const args = { name: tool.name, arguments: forServer(tool.inputSchema, params) };
-      return await running.client.request({ method: 'tools/call', params: args }, answerSchema, options);
-    },
-  };
+/** Throws if the server doesn't offer a tool any more as it was agreed to. */
+async function requireAgreed(
+  tool: ForeignTool,
+  running: RunningServer,
+  { name, from, signal }: { readonly name: string; readonly from: ToolServer; readonly signal: AbortSignal },
+): Promise<void> {
+  const offered = (): ForeignTool | undefined => running.listing.tools.find((one) => one.name === tool.name);
+  const isAgreed = (now = offered()): boolean => now !== undefined && toolHash(now) === toolHash(tool);
+  // Some servers announce tools a moment after they started.
+  if (!isAgreed()) await from.server.settle(signal);
+  if (isAgreed()) return;
+  const server = from.server.options.name;
+  const why =
+    offered() === undefined
+      ? `The MCP server ${server} does not offer ${name} any more`
+      : `The MCP server ${server} changed ${name}, so it is off until the owner agrees`;
+  const remedy =
+    from.allowed === undefined
+      ? `To agree, the owner runs: ${assistantCommand(`mcp trust ${server}`)}`
+      : 'The owner opens the conversation in the editor again to use what it offers now.';
+  throw new OwnWordsError('mcp-tool', { said: '', own: `${why}. ${remedy}` });
 }
 
-/** The server doesn't offer this tool any more as it was agreed to. */
-function notAgreed(tool: string, isOffered: boolean, { server, allowed }: ToolServer): OwnWordsError {
-  const { name } = server.options;
-  const why = isOffered
-    ? `The MCP server ${name} changed ${tool}, so it is off until the owner agrees`
-    : `The MCP server ${name} does not offer ${tool} any more`;
-  const remedy =
-    allowed === undefined
-      ? `To agree, the owner runs: ${assistantCommand(`mcp trust ${name}`)}`
-      : 'The owner opens the conversation in the editor again to use what it offers now.';
-  return new OwnWordsError('mcp-tool', { said: '', own: `${why}. ${remedy}` });
+function callOf({ name, inputSchema }: ForeignTool): Offer['ask'] {
+  return async (params, { client }, options) => {
+    const request = { name, arguments: forServer(inputSchema, params) };
+    return await client.request({ method: 'tools/call', params: request }, answerSchema, options);
+  };
 }
 
 function readingResources(server: string): Offer {
@@ -161,7 +159,7 @@ function readingResources(server: string): Offer {
       inputSchema: { type: 'object', properties: { uri: { description, type: 'string' } } },
       annotations: { readOnlyHint: true },
     },
-    ask: async ({ uri }, _call, { client }, options) => {
+    ask: async ({ uri }, { client }, options) => {
       if (uri === undefined) return await listLines(client, 'resources', options);
       return await client.request({ method: 'resources/read', params: { uri } }, answerSchema, options);
     },
@@ -187,7 +185,7 @@ function gettingPrompts(server: string): Offer {
       inputSchema: { type: 'object', properties },
       annotations: { readOnlyHint: true },
     },
-    ask: async ({ name, arguments: args = {} }, _call, { client }, options) => {
+    ask: async ({ name, arguments: args = {} }, { client }, options) => {
       if (name === undefined) return await listLines(client, 'prompts', options);
       return await client.request({ method: 'prompts/get', params: { name, arguments: args } }, answerSchema, options);
     },
