@@ -338,22 +338,19 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
   const models = createModels(base, { permit: kept?.permit, keeper: stores.journal.modelFacts });
   add({ models });
   const agent = createAgent(making, kept?.wrapTool ?? parts.wrapTool);
-  const { sandbox, consolidation, mcp } = app;
+  const { sandbox, consolidation } = app;
   const reloader = createReloader(app, kept?.keepFiles);
   if (sandbox !== null) stack.use(sandbox);
   stack.use(app.providerResults);
   stack.use(agent.catalog);
   stack.use(agent.skillNews);
   stack.use(consolidation);
-  stack.use(mcp);
-  stack.use(app.editorMcp);
   stack.use(making);
   stack.defer(() => base.plugins.close());
   await base.plugins.open(app);
   base.plugins.registerTools(app.tools);
   hooks.setPlugins([...base.plugins.running, ...base.plugins.missingGuards]);
   requireFree(base.plugins.givenClashes);
-  await mcp.open();
 
   await resumeEarlierWork(app, stack);
   // Ends after the loop, so that attached terminals learn how their turns end, or that they continue at the next start.

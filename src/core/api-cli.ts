@@ -16,4 +16,4 @@ export { escapeInvisible } from './cli/format.ts';
 export { openAssistant } from '../cli/open.ts';
 export { print } from './cli/print.ts';
 export type { OutputFlags } from './cli/command.ts';
-export { countText, dollars } from './util/text.ts';
+export { countText, dollars, indented } from './util/text.ts';

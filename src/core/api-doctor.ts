@@ -1,5 +1,5 @@
 /** For checks of `assistant doctor`. */
-export { failed, note, ok, warning } from '../doctor/check.ts';
+export { failed, note, ok, skipped, warning } from '../doctor/check.ts';
 export type { Check, Finding } from '../doctor/check.ts';
 export type { Scene } from '../doctor/scene.ts';
 export { isConflict } from '../doctor/checks/channels.ts';

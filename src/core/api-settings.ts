@@ -1,3 +1,3 @@
 /** For settings that name models and chats. */
 export { modelReference } from './config/schema/agent.ts';
-export { text } from './config/schema/values.ts';
+export { httpUrl, text, textMap, texts } from './config/schema/values.ts';

@@ -19,8 +19,6 @@ import type { Base } from './assistant/base.ts';
 import type { Reloader } from './assistant/reload.ts';
 import type { AgentRequests } from '../app/requests/requests.ts';
 import type { Forgetting } from './stores/forgetting.ts';
-import type { EditorMcp } from '../app/tools/editor-servers.ts';
-import type { Mcp } from './tools/mcp/server-facts.ts';
 import type { HealthFacts } from './gateway/operations/health.ts';
 import type { ApiBackend } from './gateway/openai/backend.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
@@ -76,9 +74,6 @@ export interface Services extends Omit<Stores, 'files'> {
   readonly files: FileAccess & { readonly keepImage: (bytes: Uint8Array) => Promise<string> };
   /** Fetches public addresses and those that the owner allowed. */
   readonly fetch: GuardedFetch;
-  /** MCP servers of the configuration, and those that code editors bring. */
-  readonly mcp: Mcp;
-  readonly editorMcp: EditorMcp;
   /** Unsaved files that an editor shows. */
   readonly editorFiles: EditorFiles;
   readonly prompts: Prompts;

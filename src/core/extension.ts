@@ -4,6 +4,7 @@ import type { Speak } from './channels/speech.ts';
 import type { Config, Section } from './config/schema.ts';
 import type { CliContext } from './cli/context.ts';
 import type { HomePaths } from './config/home.ts';
+import type { SettingPath } from './config/setting.ts';
 import type { AssistantPort } from './gateway/assistant-port.ts';
 import type { CliCommand, Group } from './cli/command.ts';
 import type { Check } from '../doctor/check.ts';
@@ -19,6 +20,7 @@ import type { WhyStory } from './agent/why/facts.ts';
 import type { OwnStep } from './gateway/operations/activity.ts';
 import type { Services } from './providers/presets.ts';
 import type { Transcribe, Vendor } from './providers/vendor.ts';
+import type { EditorServers } from './bus/editor.ts';
 import type { InboundMessage } from './bus/messages.ts';
 import type { Origin } from './bus/origins.ts';
 import type { Tool } from './tools/tool.ts';
@@ -56,6 +58,10 @@ export interface Contributions {
    * nothing. `end` ends it, and may be called again after a crash.
    */
   readonly restored?: (until: number) => Promise<{ readonly says: string; readonly end: () => Promise<void> }>;
+  /** Takes up changes of its settings that are marked `rebuild`; gets those of all settings, by their paths. */
+  readonly rebuild?: (changed: readonly SettingPath[]) => Promise<void>;
+  /** Runs the MCP servers that code editors bring. */
+  readonly editorServers?: EditorServers;
   /** Removes what it keeps of a session that a person deletes or begins anew. */
   readonly forget?: (sessionKey: string) => Promise<void>;
   /** Takes back what its tools recorded with `app.changes`. */

@@ -1,6 +1,7 @@
 import type { Environment } from '../core/config/environment.ts';
 import type { HomePaths } from '../core/config/home.ts';
 import type { LoadedConfig } from '../core/config/load.ts';
+import type { AssistantPort } from '../core/gateway/assistant-port.ts';
 import type { Program } from '../core/program.ts';
 import type { JournalReader } from '../core/journal/journal-reader.ts';
 import type { Opened } from '../service/open-service.ts';
@@ -35,10 +36,8 @@ export interface RunningGateway {
     readonly detail?: string;
     readonly behind?: Behind;
   }[];
-  /** Each MCP server as the gateway has it. */
-  readonly mcp: () => Promise<
-    readonly { readonly name: string; readonly state: string; readonly trouble: string | null }[]
-  >;
+  /** Asks it one of its operations. */
+  readonly request: AssistantPort['request'];
   /** Tokens that the next request of the main conversation has, and the names of its plugins that failed. */
   readonly requestTokens: () => Promise<number>;
   readonly failedPlugins: () => Promise<readonly string[]>;
@@ -74,8 +73,6 @@ export interface DoctorPorts {
   readonly skills: (
     loaded: LoadedConfig,
   ) => Promise<{ readonly usable: number; readonly troubles: readonly string[]; readonly waiting: number }>;
-  /** Starts an MCP server, lists its tools, and ends it. Rejects with one sentence. Writes nothing. */
-  readonly tryMcp: (loaded: LoadedConfig, name: string, signal: AbortSignal) => Promise<{ readonly tools: number }>;
   /** What the setting `store` says; null: it is not set. */
   readonly storedHome: (loaded: LoadedConfig) => StoredHomeAddress | null;
   /** The packages of the folder of plugins, by name. */

@@ -6,6 +6,7 @@ import demo from './demo/index.ts';
 import exec from './exec/index.ts';
 import discord from './discord/index.ts';
 import heartbeat from './heartbeat/index.ts';
+import mcp from './mcp/index.ts';
 import memory from './memory/index.ts';
 import monitoring from './monitoring/index.ts';
 import ollama from './ollama/index.ts';
@@ -28,6 +29,7 @@ export const EXTENSIONS: readonly Extension[] = [
   heartbeat,
   cron,
   web,
+  mcp,
   browser,
   webhooks,
   terminal,
@@ -46,4 +48,5 @@ export const EXTENSIONS: readonly Extension[] = [
 
 // What operations take and answer, for everyone who reads only the declarations.
 export type * from './cron/operation.ts';
+export type * from './mcp/operation.ts';
 export type * from './traces/operation.ts';

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
-import type { ServerFacts, ServerReport } from '../../src/core/tools/mcp/server-facts.ts';
+import type { AnswerOf } from '../../src/core/api.ts';
+import type { mcpList, mcpTest } from '../../src/extensions/mcp/operation.ts';
 import { AppError } from '../../src/core/util/errors.ts';
 import { CommandLine } from './command-line.ts';
+
+type ServerFacts = AnswerOf<typeof mcpList>[number];
+type ServerReport = AnswerOf<typeof mcpTest>;
 
 const NOTES: ServerFacts = {
   name: 'notes',

@@ -1,3 +1,4 @@
+import { mcpServers } from '../../src/extensions/mcp/settings.ts';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -138,7 +139,7 @@ describe('a variable of a setting', () => {
     expect(config.channels).toMatchObject({ 'My-Bot': { kind: 'telegram', token: '1:a' } });
     expect(Object.keys(config.providers)).toEqual(['azure-openai', 'my_server']);
     expect(config.providers['my_server']?.headers).toEqual({ 'x-team': 'y' });
-    expect(config.mcpServers['files']).toMatchObject({ command: 'run', env: { API_URL: 'x' } });
+    expect(mcpServers.of(config)['files']).toMatchObject({ command: 'run', env: { API_URL: 'x' } });
   });
 
   test('that could mean two entries of the file is refused', async () => {

@@ -14,10 +14,12 @@ const NAMES: Readonly<Record<string, string>> = {
     'AccessSettings actOf albumsOf ALWAYS_PERMITTED APPROVAL_BUTTONS Backfill backoffMs ChannelContext ChannelError channelOptions ChannelSettings configuredOwners ContextMessage createGuardedFetch decideAccess Dialect emojisOf escapeHtml groupOptions http https IdOrder InboundResult isAbort isPicture isSaid LayoutRow Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap NotPermitted ON_MESSAGE ONLY_TO OpenItems opinionOf OutgoingPart Pace PairedRole parseLine Permit permittedRequests PieceDialect plainText Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft reactionOptions ReactionTarget ReadUpTo receive Received renderPieces renderRows ReplyReference Resend RESEND_MARK Sender SenderAccess SendError Span spanText startsWithName StateReactions Stranger systemClock textIn textOfPress timeOfId toHtml tokenText toParts toPieces toRows toSpans unknownShape UNREAD withAddress withCommandPrefix withoutAnswered writtenBy',
   'api-child.ts': 'answerWith pdfText withoutInvisible',
   'api-cli.ts':
-    'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
+    'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag indented loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
+  'api-clients.ts':
+    'approvalHash backoffMs collectSecrets createStreamingFetch EditorServer EditorServerReport EditorServers endLeftPrograms execEnvironment matchesName Media NotPermitted OwnWordsError StreamingFetch withoutInvisible',
   'api-commands.ts':
     'approvalHash CappedFile CHANGED CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment FileOrigins findProgram folded GitKeeper GitWatch guardCommand LEFTOVER_NOTE namesIn Program readHostList readWords ResultBits RunOptions runsOthers TakenBack weakest within',
-  'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene tokenFinding warning',
+  'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped tokenFinding warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
@@ -28,8 +30,8 @@ const NAMES: Readonly<Record<string, string>> = {
     'CallRecord callsOf changedAsSent ChosenModel createModels createProviders createRedactor entriesOfTurn EntryDraft formatTrace fullName LineOf MODEL_ERROR_KINDS ownName Pricing Providers readTail readTape readTrace rebuildRequest RecordedCall Redact renderResult runGivenTurn silentLog StoredImage systemClock TraceFile TraceLine TraceProviders TurnPlan unknownTurn',
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
-    'ByteLines createSandbox EnclosedProcess GuardedProxyOptions packageRemedy probeSandbox runEnclosed Sandbox SendingRequest',
-  'api-settings.ts': 'modelReference text',
+    'ByteLines createSandbox EnclosedProcess findProgram GuardedProxyOptions packageRemedy probeSandbox Program runEnclosed Sandbox SendingRequest',
+  'api-settings.ts': 'httpUrl modelReference text textMap texts',
   'api-setup.ts':
     'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',

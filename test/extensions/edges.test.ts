@@ -83,9 +83,6 @@ const LEFT: Readonly<Record<string, string>> = {
 /** Imports of the core that lead out of it, by what they wait for. An entry goes when its import goes; none comes. */
 const LEAVING: Readonly<Record<string, readonly string[]>> = {
   'issues 23a, 23b: tools, their servers and their processes become extensions': [
-    'core/app.ts → app/tools/editor-servers.ts',
-    'core/assistant/agent.ts → app/tools/editor-servers.ts',
-    'core/assistant/agent.ts → app/tools/mcp.ts',
     'core/assistant/agent.ts → app/tools/register-tools.ts',
     'core/assistant/agent.ts → app/tools/tools.ts',
   ],
@@ -138,7 +135,6 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
 const WAITING: Readonly<Record<string, readonly [path: string, issue: string]>> = {
   files: ['core/tools/files', '23a'],
   documents: ['core/tools/documents', '23b'],
-  MCP: ['core/tools/mcp', '23b'],
   operations: ['app/requests', '24a'],
   'the OpenAI API': ['core/gateway/openai', '24a'],
   doctor: ['doctor', '24b'],

@@ -42,9 +42,6 @@ const CORE: { readonly [Name in keyof typeof OPERATIONS]: RequestParams<Name> } 
   pairRemove: { person: 'telegram:7' },
   approvalsList: {},
   approvalsForget: { id: 'nothing' },
-  mcpList: {},
-  mcpTest: { name: 'nothing' },
-  mcpTrust: { name: 'nothing', hash: 'none' },
   pluginsList: {},
   configReload: {},
   outboxList: {},
@@ -73,6 +70,9 @@ const CALLS: Readonly<Record<string, unknown>> = {
   ...CORE,
   cron: { action: 'run', id: 'nothing' },
   turnsSave: { turn: 'nothing' },
+  mcpList: {},
+  mcpTest: { name: 'nothing' },
+  mcpTrust: { name: 'nothing', hash: 'none' },
 };
 
 const ALL: readonly (readonly [string, Pick<Operation, 'description' | 'role' | 'params' | 'changes'>])[] = [

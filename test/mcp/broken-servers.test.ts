@@ -1,19 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
-import { fixture, mcpWorld, script, server } from './mcp-world.ts';
+import { fixture, mcpWorld, script, server, connected } from './mcp-world.ts';
 
 describe('what a server asks', () => {
   test('the roots are the workspace, and the model is not lent', async () => {
-    await using world = await mcpWorld({ fix: fixture() });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture() });
     const { output } = await world.call('mcp_fix_roots');
     expect(JSON.parse(output)).toEqual({ roots: [{ uri: `file://${world.folder}`, name: 'workspace' }] });
     expect(await world.call('mcp_fix_sample')).toMatchObject({ output: expect.stringContaining('Method not found') });
   });
 
   test('a form with defaults is answered with them once a person agreed, else it is declined', async () => {
-    await using world = await mcpWorld({ fix: fixture() });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture() });
     const asked: string[] = [];
     const answer = async (approved: boolean, args = {}): Promise<string> => {
       const { output } = await world.call('mcp_fix_ask', args, {

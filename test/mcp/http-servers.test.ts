@@ -1,16 +1,27 @@
-import { correcting } from '../../src/core/tools/mcp/messages.ts';
+import type { ServerResponse } from 'node:http';
+import { correcting } from '../../src/extensions/mcp/messages.ts';
 import { describe, expect, test } from 'vitest';
 import { replyJson } from '../support/http.ts';
-import { mcpWorld, SECRET, server } from './mcp-world.ts';
+import { mcpWorld, SECRET, server, connected } from './mcp-world.ts';
 import { remote, type Asked } from './remote-server.ts';
 
 const isCall = ({ body }: Asked): boolean => body.method === 'tools/call';
 
+type Failure = readonly [how: string, fail: (response: ServerResponse, id: unknown) => void, says: RegExp];
+
+function endless(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const more = (): void => {
+    while (!response.destroyed && response.write('x'.repeat(100_000)));
+    if (!response.destroyed) response.once('drain', more);
+  };
+  more();
+}
+
 describe('a remote server', () => {
   test('gets its headers with every request, also under an address that is private', async () => {
     await using there = await remote();
-    await using world = await mcpWorld({ far: server({ url: there.url, headers: { 'X-Key': 'its own key' } }) });
-    await world.clients.test('far');
+    await using world = await connected({ far: server({ url: there.url, headers: { 'X-Key': 'its own key' } }) });
     expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
     expect(there.asked.map(({ headers }) => headers['x-key'])).toEqual(there.asked.map(() => 'its own key'));
     expect(there.asked.find(isCall)?.headers).toMatchObject({ 'accept-encoding': 'identity' });
@@ -21,8 +32,7 @@ describe('a remote server', () => {
   test('cannot lead anywhere else with a redirect', async () => {
     await using there = await remote();
     await using trap = await remote();
-    await using world = await mcpWorld({ far: server({ url: there.url, headers: { 'X-Key': SECRET } }) });
-    await world.clients.test('far');
+    await using world = await connected({ far: server({ url: there.url, headers: { 'X-Key': SECRET } }) });
     there.intercept = (_asked, response) => {
       response.writeHead(307, { location: trap.url }).end();
       return true;
@@ -40,15 +50,13 @@ describe('a remote server', () => {
       response.writeHead(204, { 'content-type': 'application/json' }).end();
       return true;
     };
-    await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.clients.test('far');
+    await using world = await connected({ far: server({ url: there.url }) });
     expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
   });
 
   test('that forgot us is greeted again, and the call is made once', async () => {
     await using there = await remote();
-    await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.clients.test('far');
+    await using world = await connected({ far: server({ url: there.url }) });
     const old = `session-${there.asked.findIndex(({ body }) => body.method === 'initialize') + 1}`;
     let done = 0;
     there.intercept = (asked, response) => {
@@ -63,108 +71,61 @@ describe('a remote server', () => {
     expect(done).toBe(1);
   });
 
-  test.each([400, 401, 403, 405, 422, 429])(
-    'that turns a call down with HTTP %s did nothing, and says so',
-    async (status) => {
-      await using there = await remote();
-      await using world = await mcpWorld({ far: server({ url: there.url }) });
-      await world.clients.test('far');
-      there.intercept = (asked, response) => {
-        if (!isCall(asked)) return false;
-        replyJson(response, status, { error: 'no' });
-        return true;
-      };
-      const { output, isError } = await world.call('mcp_far_echo');
-      expect(isError).toBe(true);
-      expect(output).toContain(`The MCP server far refused the call (HTTP ${status})`);
-      expect(output).toContain('Nothing was done.');
-      expect(output).not.toContain('may have taken effect');
-      there.intercept = () => false;
-      expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
-    },
-  );
+  const refusals = [400, 401, 403, 405, 422, 429].map((status): Failure => {
+    const says = new RegExp(`^The MCP server far refused the call \\(HTTP ${status}\\).*Nothing was done\\.`, 'u');
+    return [`with HTTP ${status}`, (response) => replyJson(response, status, { error: 'no' }), says];
+  });
+
+  test.each<Failure>([
+    ...refusals,
+    [
+      'with an end of the connection',
+      (response) => response.socket?.destroy(),
+      /^The MCP server far was lost .* may have/u,
+    ],
+    [
+      'in the words of the protocol',
+      (response, id) => {
+        const error = { code: -32_000, message: `no more today, says ${SECRET}` };
+        replyJson(response, 200, { jsonrpc: '2.0', id, error });
+      },
+      /^The MCP server far answered with an error: MCP error -32000: no more today, says \[redacted\]\.$/u,
+    ],
+    ['with an answer that never ends', endless, /is longer than 20000000 bytes/u],
+  ])('that fails a call %s says so, and the next call works', async (_how, fail, says) => {
+    await using there = await remote();
+    await using world = await connected({ far: server({ url: there.url }) });
+    there.intercept = (asked, response) => {
+      if (isCall(asked)) fail(response, asked.body.id);
+      return isCall(asked);
+    };
+    const failed = { isError: true, untrusted: true, output: expect.stringMatching(says) };
+    expect(await world.call('mcp_far_echo')).toMatchObject(failed);
+    there.intercept = () => false;
+    expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
+  });
 
   test.each(['\r', '\n', '\r\n'])('may end the lines of its event streams with %j', async (end) => {
     await using there = await remote();
     there.intercept = ({ body, method }, response) => {
       if (method !== 'POST' || body.id === undefined) return false;
+      const serverInfo = { name: 'r', version: '1' };
       const results: Record<string, object> = {
-        initialize: {
-          protocolVersion: '2025-06-18',
-          capabilities: { tools: {} },
-          serverInfo: { name: 'r', version: '1' },
-        },
+        initialize: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo },
         'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object', properties: {} } }] },
         'tools/call': { content: [{ type: 'text', text: 'said' }] },
       };
-      const data = JSON.stringify({
-        jsonrpc: '2.0',
-        id: body.id,
-        result: results[body.method ?? ''] ?? {},
-        error: null,
-      });
+      const result = results[body.method ?? ''] ?? {};
+      const data = JSON.stringify({ jsonrpc: '2.0', id: body.id, result, error: null });
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       // The stream stays open, as with servers that may send more.
       response.write(`event: message${end}data: ${data}${end}${end}`);
       return true;
     };
-    await using world = await mcpWorld({
+    await using world = await connected({
       far: server({ url: there.url, timeouts: { startSeconds: 5, callSeconds: 5 } }),
     });
-    await world.clients.test('far');
     expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
-  });
-
-  test('that is gone for a while fails that call, and the next one works', async () => {
-    await using there = await remote();
-    await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.clients.test('far');
-    there.intercept = (asked, response) => {
-      if (!isCall(asked)) return false;
-      response.socket?.destroy();
-      return true;
-    };
-    expect(await world.call('mcp_far_echo')).toMatchObject({
-      isError: true,
-      output: expect.stringContaining('The MCP server far was lost while this ran'),
-    });
-    there.intercept = () => false;
-    expect(await world.call('mcp_far_echo')).toMatchObject({ output: 'said' });
-  });
-
-  test('that says no in the words of the protocol is heard, and stays', async () => {
-    await using there = await remote();
-    await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.clients.test('far');
-    there.intercept = (asked, response) => {
-      if (!isCall(asked)) return false;
-      const error = { code: -32_000, message: `no more today, says ${SECRET}` };
-      replyJson(response, 200, { jsonrpc: '2.0', id: asked.body.id, error });
-      return true;
-    };
-    const { output } = await world.call('mcp_far_echo');
-    expect(output).toBe('The MCP server far answered with an error: MCP error -32000: no more today, says [redacted].');
-    expect(world.clients.list()).toMatchObject([{ state: 'running' }]);
-  });
-
-  test('with an answer that never ends is cut off', async () => {
-    await using there = await remote();
-    await using world = await mcpWorld({ far: server({ url: there.url }) });
-    await world.clients.test('far');
-    there.intercept = (asked, response) => {
-      if (!isCall(asked)) return false;
-      response.writeHead(200, { 'content-type': 'application/json' });
-      const more = (): void => {
-        while (!response.destroyed && response.write('x'.repeat(100_000)));
-        if (!response.destroyed) response.once('drain', more);
-      };
-      more();
-      return true;
-    };
-    expect(await world.call('mcp_far_echo')).toMatchObject({
-      isError: true,
-      output: expect.stringContaining('is longer than 5000000 bytes'),
-    });
   });
 
   test.each([

@@ -1,22 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { StdioTransport } from '../../src/core/tools/mcp/stdio.ts';
+import { StdioTransport } from '../../src/extensions/mcp/stdio.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
+import { isAlive } from '../support/child-processes.ts';
 import { tempFolder } from '../support/temp.ts';
 import { expectWithin, waitFor } from '../support/wait.ts';
-import { fixture, mcpWorld, SECRET } from './mcp-world.ts';
-
-/** A process that ended and that nobody has asked about is not alive. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !/^State:\s+Z/mu.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
+import { fixture, mcpWorld, SECRET, connected } from './mcp-world.ts';
 
 const lines = async (path: string): Promise<string[]> => (await readFile(path, 'utf8')).trim().split('\n');
 
@@ -27,8 +17,7 @@ describe('a local server', () => {
   test('is started when it is first called, and answers', async () => {
     await using folder = await tempFolder();
     const file = join(folder.path, 'starts');
-    await using world = await mcpWorld({ fix: fixture(['', file]) });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture(['', file]) });
     await world.restart();
     expect(await starts(file)).toHaveLength(1);
     expect(world.names()).toContain('mcp_fix_echo');
@@ -57,12 +46,19 @@ describe('a local server', () => {
     }
     const { output } = await world.call('mcp_fix_environment');
     const seen: object = JSON.parse(output);
-    expect(Object.keys(seen).toSorted()).toEqual(['FIX_TOKEN', 'HOME', 'NODE_COMPILE_CACHE', 'PATH', 'PWD', 'SHLVL']);
+    expect(Object.keys(seen).toSorted()).toEqual([
+      'ASSISTANT_COMMAND',
+      'FIX_TOKEN',
+      'HOME',
+      'NODE_COMPILE_CACHE',
+      'PATH',
+      'PWD',
+      'SHLVL',
+    ]);
   });
 
   test('that is killed in the middle of a call fails that call, and the next one works', async () => {
-    await using world = await mcpWorld({ fix: fixture() });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture() });
     const died = await world.call('mcp_fix_die');
     expect(died).toMatchObject({ isError: true, untrusted: true });
     expect(died.output).toBe(
@@ -73,8 +69,7 @@ describe('a local server', () => {
   });
 
   test('that dies again and again is left alone for a while', async () => {
-    await using world = await mcpWorld({ fix: fixture() });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture() });
     for (let died = 0; died < 2; died += 1) expect(await world.call('mcp_fix_die')).toMatchObject({ isError: true });
     const { output } = await world.call('mcp_fix_echo');
     expect(output).toMatch(
@@ -87,10 +82,9 @@ describe('a local server', () => {
   test('has a deadline for a call, and hears that nobody waits any more', async () => {
     await using folder = await tempFolder();
     const file = join(folder.path, 'starts');
-    await using world = await mcpWorld({
+    await using world = await connected({
       fix: fixture(['', file], { timeouts: { startSeconds: 20, callSeconds: 1 } }),
     });
-    await world.clients.test('fix');
     expect(await world.call('mcp_fix_hang')).toMatchObject({
       isError: true,
       output: 'The MCP server fix did not answer within 1 s. It may have taken effect.',
@@ -103,8 +97,7 @@ describe('a local server', () => {
   test('hears of a stopped turn; one that does not answer any more is ended, and the next call works', async () => {
     await using folder = await tempFolder();
     const file = join(folder.path, 'starts');
-    await using world = await mcpWorld({ fix: fixture(['', file]) });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture(['', file]) });
     const [first = 0] = await starts(file);
     for (const tool of ['hang', 'freeze']) {
       const stop = new AbortController();
@@ -121,15 +114,8 @@ describe('a local server', () => {
 
   test('that has ended is told nothing more, and the failure says why', async () => {
     await using folder = await tempFolder();
-    const transport = new StdioTransport({
-      command: process.execPath,
-      args: ['-e', ''],
-      env: {},
-      cwd: folder.path,
-      clock: systemClock,
-      onStderr: () => {},
-      onGarbage: () => {},
-    });
+    const program = { command: [process.execPath, '-e', ''], environment: {}, cwd: folder.path };
+    const transport = new StdioTransport(program, { clock: systemClock, mark: folder.path });
     await transport.start();
     await waitFor(() => transport.end === 'exit code 0');
     await transport.close();
@@ -140,8 +126,7 @@ describe('a local server', () => {
   test('is gone with everything it started when the assistant stops', async () => {
     await using folder = await tempFolder();
     const file = join(folder.path, 'starts');
-    await using world = await mcpWorld({ fix: fixture(['', file]) });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture(['', file]) });
     const child = Number((await world.call('mcp_fix_child')).output);
     const [pid = 0] = await starts(file);
     expect([isAlive(pid), isAlive(child)]).toEqual([true, true]);
@@ -150,8 +135,7 @@ describe('a local server', () => {
   });
 
   test('tells how far it is, and its own errors come as they are', async () => {
-    await using world = await mcpWorld({ fix: fixture() });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture() });
     const shown: string[] = [];
     await world.call('mcp_fix_progress', {}, { progress: (text) => void shown.push(text) });
     expect(shown).toEqual(['fix: counting (1 of 2)']);
@@ -159,8 +143,7 @@ describe('a local server', () => {
   });
 
   test('writes its standard error into the log without secrets, and wrong lines do no harm', async () => {
-    await using world = await mcpWorld({ fix: fixture() });
-    await world.clients.test('fix');
+    await using world = await connected({ fix: fixture() });
     expect(await world.call('mcp_fix_shout')).toMatchObject({ output: 'shouted' });
     const line = await waitFor(() => world.log.find(({ message }) => message === 'stderr of an MCP server'));
     expect(line.fields).toEqual({ server: 'fix', line: 'shouting [redacted]' });

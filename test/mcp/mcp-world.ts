@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { McpClients, type McpClientsOptions } from '../../src/core/tools/mcp/client-pool.ts';
-import type { McpSettings } from '../../src/core/tools/mcp/stdio.ts';
+import { McpPool } from '../../src/extensions/mcp/pool.ts';
+import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
-import { createStreamingFetch } from '../../src/core/security/fetch/fetch.ts';
+import { homePaths } from '../../src/core/config/home.ts';
+import { SpillStore } from '../../src/core/storage/spill.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { systemRandom } from '../../src/core/util/random.ts';
+import { appWith } from '../support/app-with.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -16,9 +18,10 @@ import { testToolContext, type TestCall } from '../support/tool-context.ts';
 export const SECRET = 'sk-very-secret-value';
 
 /** A server of the configuration; a test names what is different. */
-export function server(overrides: Partial<McpSettings> = {}): McpSettings {
+export function server(overrides: Partial<McpServerSettings> = {}): McpServerSettings {
   return {
     type: null,
+    enabled: true,
     args: [],
     env: {},
     cwd: null,
@@ -32,14 +35,14 @@ export function server(overrides: Partial<McpSettings> = {}): McpSettings {
 }
 
 /** The server of `fixture-server.ts`. */
-export function fixture(args: readonly string[] = [], overrides: Partial<McpSettings> = {}): McpSettings {
+export function fixture(args: readonly string[] = [], overrides: Partial<McpServerSettings> = {}): McpServerSettings {
   const { NODE_COMPILE_CACHE = '' } = childEnvironment();
   const env = { NODE_COMPILE_CACHE, ...overrides.env };
   return server({ command: process.execPath, args: [FIXTURE_SERVER, ...args], ...overrides, env });
 }
 
 /** A program in JavaScript as a server. */
-export function script(code: string, overrides: Partial<McpSettings> = {}): McpSettings {
+export function script(code: string, overrides: Partial<McpServerSettings> = {}): McpServerSettings {
   return server({ command: process.execPath, args: ['--input-type=module', '-e', code], ...overrides });
 }
 
@@ -53,24 +56,24 @@ export interface McpWorld extends AsyncDisposable {
   readonly pinsPath: string;
   readonly log: readonly LogLine[];
   readonly registry: ToolRegistry;
-  readonly clients: McpClients;
+  readonly clients: McpPool;
   /** Calls a tool by its full name, as the owner; the program's own words stand behind the output. */
   call(name: string, args?: unknown, context?: Partial<TestCall>): Promise<ToolResult>;
   /** Names of the tools that a model is shown. */
   names(): readonly string[];
   /** Ends the clients and opens others on the same files. */
-  restart(servers?: Readonly<Record<string, McpSettings>>): Promise<void>;
+  restart(servers?: Readonly<Record<string, McpServerSettings>>): Promise<void>;
 }
 
 export async function mcpWorld(
-  servers: Readonly<Record<string, McpSettings>>,
-  overrides: Partial<McpClientsOptions> = {},
+  servers: Readonly<Record<string, McpServerSettings>>,
+  settleMs = 100,
 ): Promise<McpWorld> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder()).path;
   const log = recordingLog();
   const pinsPath = join(folder, 'mcp-pins.json');
-  const open = async (used: Readonly<Record<string, McpSettings>>): Promise<[ToolRegistry, McpClients]> => {
+  const open = async (used: Readonly<Record<string, McpServerSettings>>): Promise<[ToolRegistry, McpPool]> => {
     const redact = (text: string): string => text.replaceAll(SECRET, '[redacted]');
     const registry = new ToolRegistry({
       policy: { allow: ['*'], deny: [], guest: [] },
@@ -78,30 +81,20 @@ export async function mcpWorld(
       redact,
       maxOutput: 16_000,
     });
-    const clients = await McpClients.open({
-      servers: used,
-      registry,
-      pins: { path: pinsPath, quarantine: join(folder, 'quarantine') },
-      environment: { PATH: process.env['PATH'] ?? '', HOME: folder },
-      workspace: folder,
+    const app = appWith({
+      settingsOf: () => used as never,
+      tools: registry,
+      paths: { ...homePaths(folder), workspace: folder },
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder },
       version: '0.0.0',
-      fetchFor: ({ host }) =>
-        createStreamingFetch({
-          allowHosts: [host],
-          denyHosts: [],
-          clock: systemClock,
-          headersMs: 30_000,
-          maxBytes: 5_000_000,
-        }),
-      keep: async (_context, { mediaType }) => join(folder, mediaType.replace('/', '.')),
+      safe: false,
+      spill: new SpillStore(folder),
       clock: systemClock,
       random: systemRandom,
       log,
       redact,
-      settleMs: 100,
-      ...overrides,
     });
-    return [registry, clients];
+    return [registry, await McpPool.open(app, { settleMs })];
   };
   let [registry, clients] = await open(servers);
   stack.defer(() => clients[Symbol.asyncDispose]());
@@ -127,4 +120,16 @@ export async function mcpWorld(
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** A world whose servers have had their first contact. */
+export async function connected(servers: Readonly<Record<string, McpServerSettings>>): Promise<McpWorld> {
+  const world = await mcpWorld(servers);
+  try {
+    for (const name of Object.keys(servers)) await world.clients.test(name);
+    return world;
+  } catch (error) {
+    await world[Symbol.asyncDispose]();
+    throw error;
+  }
 }

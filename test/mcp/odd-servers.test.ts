@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
-import { withoutReports } from '../../src/core/tools/mcp/failure-words.ts';
-import { mcpWorld, script, SECRET } from './mcp-world.ts';
+import { mcpWorld, script, SECRET, connected } from './mcp-world.ts';
+
+/** A server with one tool that answers with its arguments. */
+function echoing(one: unknown): ReturnType<typeof script> {
+  const { args, ...more } = raw([one]);
+  const fine = "answers[params.name] ?? { content: [{ type: 'text', text: 'fine' }] }";
+  const own = "{ content: [{ type: 'text', text: JSON.stringify(params.arguments) }] }";
+  return { ...more, args: args.map((arg) => arg.replace(fine, own)) };
+}
 
 /** A server whose answers are written down here as they go over the line, whatever the protocol says of them. */
 function raw(tools: unknown, answers: Readonly<Record<string, unknown>> = {}, name = 'raw'): ReturnType<typeof script> {
@@ -57,13 +64,12 @@ test('a piece of an answer that no schema knows is kept as text beside the other
     bare: { content: 'just words' },
     empty: { other: 1 },
   };
-  await using world = await mcpWorld({
+  await using world = await connected({
     odd: raw(
       Object.keys(answers).map((name) => tool(name)),
       answers,
     ),
   });
-  await world.clients.test('odd');
   const { output, isError } = await world.call('mcp_odd_mixed');
   expect(isError).toBeUndefined();
   expect(output.split('\n\n').map((piece) => piece.replace(/\s+/gu, ' '))).toEqual([
@@ -86,96 +92,45 @@ test('what a server calls itself, and how it describes a tool, is shown without 
   });
 });
 
-test('a report of a validator is told in a few words', () => {
-  const issue = (field: string): object => ({ code: 'invalid_type', path: ['a', field], message: 'expected a text' });
-  const report = (...fields: readonly string[]): string => JSON.stringify(fields.map(issue), null, 2);
-  expect(withoutReports(`MCP error -32602: Invalid arguments: ${report('b')}`)).toBe(
-    'MCP error -32602: Invalid arguments: a.b: expected a text',
-  );
-  expect(withoutReports(report('b', 'c', 'd', 'e'))).toBe(
-    'what it sent does not fit the protocol: a.b: expected a text; a.c: expected a text; a.d: expected a text; and 1 more',
-  );
-  for (const plain of ['no report', 'a list [1, 2] is none', '[broken']) expect(withoutReports(plain)).toBe(plain);
-});
+const a = (schema: unknown, more: object = {}): object => ({ type: 'object', properties: { a: schema }, ...more });
+const TEXT = { type: 'string' };
+const SEVEN = { type: 'object', properties: { n: { type: 'integer', default: 7 } }, required: ['n'] };
 
-test.each<[string, object, object, object]>([
-  [
-    '"required": null',
-    { type: 'object', properties: { a: { type: 'string' } }, required: null },
-    { a: 'x' },
-    { a: 'x' },
-  ],
-  ['"properties": null', { type: 'object', properties: null }, {}, {}],
-  ['no type', { properties: { a: { type: 'string' } } }, { a: 'x' }, { a: 'x' }],
-  [
-    'null inside',
-    { type: 'object', properties: { a: { type: 'array', items: null, enum: null } } },
-    { a: [1] },
-    { a: [1] },
-  ],
-  ['"type": "any"', { type: 'object', properties: { a: { type: 'any' } } }, { a: 5 }, { a: 5 }],
-  ['an array without items', { type: 'object', properties: { a: { type: 'array' } } }, { a: ['x'] }, { a: ['x'] }],
+test.each<[string, schema: object, given: object, sent?: object]>([
+  ['"required": null', a(TEXT, { required: null }), { a: 'x' }],
+  ['"properties": null', { type: 'object', properties: null }, {}],
+  ['no type', { properties: { a: TEXT } }, { a: 'x' }],
+  ['null inside', a({ type: 'array', items: null, enum: null }), { a: [1] }],
+  ['"type": "any"', a({ type: 'any' }), { a: 5 }],
+  ['an array without items', a({ type: 'array' }), { a: ['x'] }],
   [
     'a field named $filter',
-    { type: 'object', properties: { $filter: { type: 'string' } }, required: ['$filter'] },
+    { type: 'object', properties: { $filter: TEXT }, required: ['$filter'] },
     { _filter: 'x' },
     { $filter: 'x' },
   ],
+  ['a required field with a default', SEVEN, {}, { n: 7 }],
+  ['such a field inside others', a(SEVEN), { a: {} }, { a: { n: 7 } }],
   [
-    'a required field with a default',
-    { type: 'object', properties: { n: { type: 'integer', default: 7 } }, required: ['n'] },
-    {},
-    { n: 7 },
+    'such a field inside a list',
+    a({ type: 'array', items: SEVEN }),
+    { a: [{}, { n: 8 }] },
+    { a: [{ n: 7 }, { n: 8 }] },
   ],
-  [
-    'a required field with a default inside others',
-    {
-      type: 'object',
-      properties: {
-        o: { type: 'object', properties: { n: { type: 'integer', default: 7 } }, required: ['n'] },
-        l: {
-          type: 'array',
-          items: { type: 'object', properties: { n: { type: 'integer', default: 7 } }, required: ['n'] },
-        },
-      },
-    },
-    { o: {}, l: [{}, { n: 8 }] },
-    { o: { n: 7 }, l: [{ n: 7 }, { n: 8 }] },
-  ],
-  ['lists for empty objects, as PHP writes them', { type: 'object', properties: [], required: {} }, {}, {}],
-  [
-    '"required" in its fields',
-    { type: 'object', properties: { a: { type: 'string', required: true }, b: { type: 'string', required: false } } },
-    { a: 'x' },
-    { a: 'x' },
-  ],
-  [
-    'empty lists and texts',
-    { type: 'object', properties: { a: { type: '', enum: [] }, b: { type: [] }, c: { anyOf: [] } } },
-    { a: 'x', b: 'y', c: 'z' },
-    { a: 'x', b: 'y', c: 'z' },
-  ],
-  [
-    'null in its lists',
-    { type: 'object', properties: { a: { anyOf: [{ type: 'string' }, null] } }, required: ['a', null] },
-    { a: 'x' },
-    { a: 'x' },
-  ],
+  ['lists for empty objects, as PHP writes them', { type: 'object', properties: [], required: {} }, {}],
+  ['"required" in its field', a({ ...TEXT, required: true }), { a: 'x' }],
+  ['"required" that is off in its field', a({ ...TEXT, required: false }), { a: 'x' }],
+  ['an empty type and enum', a({ type: '', enum: [] }), { a: 'x' }],
+  ['a list without types', a({ type: [] }), { a: 'x' }],
+  ['a choice without schemas', a({ anyOf: [] }), { a: 'x' }],
+  ['null in its lists', a({ anyOf: [TEXT, null] }, { required: ['a', null] }), { a: 'x' }],
 ])(
   'a tool whose schema has %s is offered in a form that strict APIs take, and works',
-  async (_what, schema, given, sent) => {
-    const echo = raw([tool('take', schema)])
-      .args.join('\n')
-      .replace(
-        "answers[params.name] ?? { content: [{ type: 'text', text: 'fine' }] }",
-        "{ content: [{ type: 'text', text: JSON.stringify(params.arguments) }] }",
-      );
-    await using world = await mcpWorld({ odd: script(echo.split('\n').slice(2).join('\n')) });
-    await world.clients.test('odd');
+  async (_what, schema, given, sent = given) => {
+    await using world = await connected({ odd: echoing(tool('take', schema)) });
     const [spec] = world.registry.specs('owner');
-    const shown = JSON.stringify(spec?.parameters);
     expect(spec?.parameters).toMatchObject({ type: 'object', properties: expect.any(Object) });
-    expect(shown).not.toMatch(/null|"any"|\$filter|"type":"array"(?!,"items")/u);
+    expect(JSON.stringify(spec?.parameters)).not.toMatch(/null|"any"|\$filter|"type":"array"(?!,"items")/u);
     expect(JSON.parse((await world.call('mcp_odd_take', given)).output)).toEqual(sent);
   },
 );
@@ -192,8 +147,7 @@ test.each([
       /else if \(method === 'tools\/call'\)[^\n]*/u,
       `else if (method === 'tools/call') console.log(JSON.stringify({ jsonrpc: '2.0', id, ...${JSON.stringify(answer)} }));`,
     );
-  await using world = await mcpWorld({ odd: script(code) });
-  await world.clients.test('odd');
+  await using world = await connected({ odd: script(code) });
   expect((await world.call('mcp_odd_take')).output).toContain(words);
 });
 
@@ -217,9 +171,11 @@ test('a server that writes null for what it leaves out, no version, and lists fo
       } else if (method === 'resources/list') reply(id, { resources: [{ uri: 'a:b', name: 'b', mimeType: null }] });
       else reply(id, null);`,
     );
-  await using world = await mcpWorld({ odd: script(code) });
-  await world.clients.test('odd');
+  await using world = await connected({ odd: script(code) });
   expect((await world.call('mcp_odd_take')).output).toBe('fine');
   expect((await world.call('mcp_odd_get_prompt')).output).toBe('greet: takes who');
   expect((await world.call('mcp_odd_read_resource')).output).toBe('a:b: b');
+  expect(world.registry.specs('trusted')).toEqual([]);
+  await world.restart({ odd: script(code, { role: 'trusted' }) });
+  expect(world.registry.specs('trusted')).toHaveLength(3);
 });

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { McpSettings } from '../../src/core/tools/mcp/stdio.ts';
+import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
 import { mcpWorld, programOf, server, type McpWorld } from './mcp-world.ts';
 
 const EVERYTHING = programOf('@modelcontextprotocol/server-everything');
@@ -74,8 +74,7 @@ async function useEverything(world: McpWorld): Promise<void> {
   expect(unknown).toMatchObject({ isError: true, output: expect.stringContaining('answered with an error: ') });
 }
 
-const worldWith = (settings: Partial<McpSettings>): Promise<McpWorld> =>
-  mcpWorld({ all: server(settings) }, { settleMs: 500 });
+const worldWith = (settings: Partial<McpServerSettings>): Promise<McpWorld> => mcpWorld({ all: server(settings) }, 500);
 
 describe('the reference server "everything"', () => {
   test('as a process', async () => {

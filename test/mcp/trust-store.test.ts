@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { McpSettings } from '../../src/core/tools/mcp/stdio.ts';
+import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
 import { waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, script, type McpWorld } from './mcp-world.ts';
 
@@ -15,7 +15,7 @@ const tool = (name: string, description = `Does ${name}.`): object => ({
 /** A world with one server whose tools are in a file, and a count of how often it was started. */
 async function listed(
   tools: readonly object[],
-  overrides: Partial<McpSettings> = {},
+  overrides: Partial<McpServerSettings> = {},
 ): Promise<McpWorld & { offer(now: readonly object[]): Promise<void>; starts(): Promise<number> }> {
   const world = await mcpWorld({});
   const file = join(world.folder, 'tools.json');
@@ -35,7 +35,7 @@ async function listed(
 const described = (world: McpWorld): Record<string, string> =>
   Object.fromEntries(world.registry.specs('owner').map(({ name, description }) => [name, description]));
 
-const used = (world: McpWorld, overrides: Partial<McpSettings> = {}): Record<string, McpSettings> => ({
+const used = (world: McpWorld, overrides: Partial<McpServerSettings> = {}): Record<string, McpServerSettings> => ({
   notes: fixture([join(world.folder, 'tools.json'), join(world.folder, 'starts')], overrides),
 });
 
@@ -180,9 +180,15 @@ describe('a server that offers something else than was agreed to', () => {
     expect(await readFile(join(world.folder, 'quarantine', 'mcp-pins.json'), 'utf8')).toContain('"notes":');
   });
 
-  test('a name that nobody configured is answered with those that are', async () => {
-    await using world = await listed([]);
-    await expect(world.clients.test('note')).rejects.toThrow('No MCP server "note" is in use. Did you mean notes?');
+  test('a name that nobody configured, or that is switched off, is answered so', async () => {
+    await using world = await listed([], { enabled: false });
+    for (const [name, why] of [
+      ['note', 'The MCP server "note" is not in the configuration (mcpServers).'],
+      ['notes', 'The MCP server "notes" is switched off (mcpServers).'],
+    ] as const) {
+      await expect(world.clients.test(name)).rejects.toThrow(why);
+    }
+    expect(world.clients.list()).toMatchObject([{ name: 'notes', state: 'off' }]);
   });
 });
 

@@ -10,6 +10,15 @@ export interface ChildProcess {
   readonly limits: Readonly<Record<string, string>>;
 }
 
+/** Whether a process runs; one that ended and that nobody has asked about doesn't. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/mu.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
 /** The ids of all processes that come from a process and still run. */
 export function childIds(parent: number = process.pid): readonly number[] {
   try {

@@ -1,16 +1,13 @@
 import { skillsOff } from '../../core/program.ts';
 import type { Environment } from '../../core/config/environment.ts';
 import type { HomePaths } from '../../core/config/home.ts';
-import { readVersion } from '../../core/config/version.ts';
 import type { DoctorPorts } from '../../doctor/scene.ts';
 import { findPlugins } from '../../core/plugins/loader.ts';
 import { pluginFolders } from '../../core/plugins/packages.ts';
 import type { Clock } from '../../core/util/clock.ts';
-import { AppError } from '../../core/util/errors.ts';
 import { silentLog } from '../../core/util/log.ts';
 import { systemRandom } from '../../core/util/random.ts';
 import { plural } from '../../core/util/text.ts';
-import { mcpEnvironment, mcpFetch } from '../tools/mcp.ts';
 import { createModels, fullName } from '../../core/assistant/models.ts';
 import { peopleOfChannels } from '../../core/people/owners.ts';
 import { readStoreAddress } from '../../core/storage/store-address.ts';
@@ -46,33 +43,6 @@ export function doctorPorts(
         ],
         waiting: found.length,
       };
-    },
-    tryMcp: async ({ config }, name, signal) => {
-      const settings = config.mcpServers[name];
-      if (settings === undefined) throw new AppError('mcp-unknown', `There is no MCP server ${name}.`);
-      const { connectServer } = await import('../../core/tools/mcp/connect.ts');
-      const nothing = (): void => {};
-      const connection = await connectServer(
-        {
-          settings,
-          environment: mcpEnvironment(env),
-          workspace: paths.workspace,
-          version: readVersion(),
-          clock,
-          fetch: (url, init) => mcpFetch(new URL(settings.url ?? ''), settings, clock)(url, init),
-          elicit: async () => false,
-          onStderr: nothing,
-          onTrouble: nothing,
-          onListChanged: nothing,
-          onClose: nothing,
-        },
-        signal,
-      );
-      try {
-        return { tools: (await connection.listing(signal)).tools.length };
-      } finally {
-        await connection.close();
-      }
     },
     storedHome: ({ config: { store, homes } }) => {
       if (store === null) return null;

@@ -9,7 +9,7 @@ import { unknownSession } from './session-log.ts';
 export function editorRequests({
   editors,
   changes,
-  editorMcp,
+  plugins,
   redact,
 }: App): Pick<RequestHandlers, keyof typeof operations> {
   const known = (session: string, found: EditorSession | undefined): EditorSession => {
@@ -33,11 +33,10 @@ export function editorRequests({
       );
       return found.flat();
     },
-    editorsServers: async ({ session }) =>
-      (await editorMcp.started(session)).map((one) => ({
-        ...one,
-        trouble: one.trouble === null ? null : redact(one.trouble),
-      })),
+    editorsServers: async ({ session }) => {
+      const reports = await Promise.all(plugins.each('editorServers').map(([, servers]) => servers.started(session)));
+      return reports.flat().map((one) => ({ ...one, trouble: one.trouble === null ? null : redact(one.trouble) }));
+    },
     editorsShow: async ({ session }) => editors.of(session) ?? null,
   };
 }

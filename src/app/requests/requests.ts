@@ -20,7 +20,7 @@ export type AgentRequests = Omit<RequestHandlers, 'info' | 'pageLink'> & SkillRe
 
 /** Answers the operations with the modules. */
 export function createRequests(app: App): AgentRequests {
-  const { memory, pairing, journal, audit, mcp } = app;
+  const { memory, pairing, journal, audit } = app;
   return {
     prompt: async ({ session }) => {
       const { layers, tokens, tools, messageCount, model } = await app.prompts.report(session);
@@ -70,9 +70,6 @@ export function createRequests(app: App): AgentRequests {
         `There is no permission with the id ${given}. To list them, run: ${assistantCommand('approvals')}`,
       );
     },
-    mcpList: async () => mcp.list(),
-    mcpTest: ({ name }) => mcp.test(name),
-    mcpTrust: ({ name, hash }) => mcp.trust(name, hash),
     pluginsList: () => app.plugins.look(),
     configReload: () => app.reload(),
     ...mailRequests(journal.deadLetters),

@@ -12,7 +12,6 @@ import { copyFolder } from '../../core/storage/copy-folder.ts';
 import { ensureDirectory, namesIn, readIfExists, replaceDurable } from '../../core/storage/files.ts';
 import type { Clock } from '../../core/util/clock.ts';
 import { workspaceSkills } from '../../core/skills/open-skills.ts';
-import { agreedToolsFile } from '../tools/mcp.ts';
 
 /** What of a real workspace is copied for a trial. */
 const COPIED = { files: 20_000, bytes: 200_000_000, without: new Set(['.git', 'node_modules']) };
@@ -24,7 +23,7 @@ export interface TrialHomeOptions {
   /** Copied into its workspace; null: it has none, or has it anyway. */
   readonly skill: Skill | null;
   /** The real home, whose agreed tools of MCP servers it knows. */
-  readonly real: Pick<HomePaths, 'home' | 'workspace'>;
+  readonly real: Pick<HomePaths, 'mcpPins' | 'workspace'>;
   /** Laid into its workspace: contents by relative path. */
   readonly files: Readonly<Record<string, string>>;
   /** Its workspace: a copy of the real one, where there is one, or that of a new home. */
@@ -64,8 +63,8 @@ export async function openTrialHome({
   const isCopied = workspace === 'copy' && existsSync(real.workspace);
   const left = isCopied ? await copyFolder(real.workspace, paths.workspace, COPIED) : 0;
   if (!isCopied) await initHome(paths, program, { config: '{}\n' });
-  const agreed = await readIfExists(agreedToolsFile(real));
-  if (agreed !== undefined) await replaceDurable(agreedToolsFile(paths), agreed);
+  const agreed = await readIfExists(real.mcpPins);
+  if (agreed !== undefined) await replaceDurable(paths.mcpPins, agreed);
   for (const [path, content] of Object.entries(files)) {
     const file = join(paths.workspace, path);
     await ensureDirectory(dirname(file));

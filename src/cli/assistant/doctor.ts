@@ -65,7 +65,7 @@ async function gatewayOf(port: AssistantPort, { clock }: CliContext): Promise<Ru
     const info = await raceAbort(Promise.resolve(port.info()), limit.signal);
     return {
       ...info,
-      mcp: () => port.request('mcpList', {}),
+      request: (name, params) => port.request(name, params),
       requestTokens: async () => (await port.request('prompt', { session: 'terminal:main' })).used,
       failedPlugins: async () =>
         (await port.request('pluginsList', {})).flatMap(({ name, state }) => (state === 'failed' ? [name] : [])),

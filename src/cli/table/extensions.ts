@@ -67,36 +67,6 @@ export const plugins: Group = {
   ],
 };
 
-export const mcp: Group = {
-  name: 'mcp',
-  description: 'MCP servers and the tools that you approved',
-  commands: [
-    command({
-      name: 'list',
-      description: 'list the servers of the configuration',
-      isDefault: true,
-      options: { json },
-      load: async () => (await import('../extensions/mcp.ts')).mcpListCommand,
-    }),
-    command({
-      name: 'test',
-      description: 'start a server and show its tools',
-      arguments: { name: argument('the server') },
-      options: { json },
-      examples: ['mcp test github'],
-      load: async () => (await import('../extensions/mcp.ts')).mcpTestCommand,
-    }),
-    command({
-      name: 'trust',
-      description: 'approve the tools that a server offers now, after they were shown and you said yes',
-      arguments: { name: argument('the server') },
-      options: { yes, json },
-      examples: ['mcp trust github'],
-      load: async () => (await import('../extensions/mcp.ts')).mcpTrustCommand,
-    }),
-  ],
-};
-
 const LAB =
   'It runs in a home of its own that is removed afterwards: conversations, memory, jobs and channels stay as they are. Calls to the model cost money; the first line says how many there are at most.';
 

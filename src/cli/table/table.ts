@@ -6,7 +6,7 @@ import type { Program } from '../../core/program.ts';
 import { command, type CliCommand, type Group } from '../../core/cli/command.ts';
 import { config } from './config.ts';
 import { backup, restore, uninstall, upgrade } from './backup.ts';
-import { mcp, plugins, skills, tools } from './extensions.ts';
+import { plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
 import { argument, type Option } from '../../core/cli/values.ts';
 import { approvals, memory, pair, sessions } from './data.ts';
@@ -51,7 +51,6 @@ const core = (setups: Readonly<Record<string, Option<string | undefined>>>): rea
   trace,
   undo,
   audit,
-  mcp,
   skills,
 ];
 

@@ -16,8 +16,6 @@ import { storageSentence } from '../storage/storage-health.ts';
 import type { App, Making } from '../app.ts';
 import { Why } from './why.ts';
 import { createCommands } from './commands.ts';
-import { createEditorMcp } from '../../app/tools/editor-servers.ts';
-import { createMcp } from '../../app/tools/mcp.ts';
 import { peopleTroubles } from '../people/owners.ts';
 import { ProviderResults } from './provider-results.ts';
 import { createPairing } from '../people/pairing.ts';
@@ -57,8 +55,7 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
     turnSkills: createTurnSkills(catalog, program.origins, (name) => config.skills.entries[name]?.env ?? {}),
   });
   add(createTools(app, wrapTool));
-  add({ mcp: createMcp(app), editorFiles: new EditorFiles(clock) });
-  add({ editorMcp: createEditorMcp(app, app.learnSecrets) });
+  add({ editorFiles: new EditorFiles(clock) });
   const skillNews = new SkillNews(app);
   const prompts = createPrompts(
     app,
@@ -108,7 +105,7 @@ function createTroubles(app: App): {
   readonly troubles: App['troubles'];
   readonly checkSpace: () => Promise<void>;
 } {
-  const { paths, storage, loaded, log, journal, sessions, damage, hooks, mcp, prompts } = app;
+  const { paths, storage, loaded, log, journal, sessions, damage, hooks, prompts } = app;
   let squeezed: string | null = null;
   return {
     troubles: () => [
@@ -117,7 +114,6 @@ function createTroubles(app: App): {
       ...sessions.troubles(),
       ...damage.all,
       ...hooks.troubles(),
-      ...mcp.troubles(),
       ...(squeezed === null ? [] : [squeezed]),
     ],
     checkSpace: async () => {

@@ -55,7 +55,7 @@ export async function startConsumers(
   },
   stack: AsyncDisposableStack,
 ): Promise<void> {
-  const { loop, mcp, channels, bus } = app;
+  const { loop, channels, bus } = app;
   channels.delivery.start();
   stack.defer(() => channels.delivery.drain(DELIVERY_GRACE_MS));
   stack.defer(() => closing.abort(new Error('the process is stopping')));
@@ -68,7 +68,6 @@ export async function startConsumers(
 
   await channels.manager.start(() => menuOf(app.commands));
   if (app.serving) stack.use(await recordStates(app));
-  if (app.serving) mcp.connectNew();
   stack.defer(() => app.plugins.stop());
   const announced = app.safe ? announceSafeMode(app) : Promise.resolve();
   const scheduled = announced.then(() => app.plugins.start());

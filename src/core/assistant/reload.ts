@@ -162,7 +162,7 @@ async function applyPlugins(app: App): Promise<void> {
 /** Starts anew what the changes belong to, and nothing else. */
 async function apply(
   changes: readonly SettingChange[],
-  { channels, models, mcp, tools, log }: App,
+  { channels, models, plugins, tools, log }: App,
   /** `reopens`: the variables of keys are others. */
   { keyVariables, reopens }: Pick<LoadedConfig, 'keyVariables'> & { readonly reopens: boolean },
 ): Promise<void> {
@@ -170,15 +170,15 @@ async function apply(
     changes.flatMap(({ path: [first, name] }) => (first === section && name !== undefined ? [name] : []));
   if (reopens || entriesOf('providers').length > 0) models.reopen(keyVariables);
   if (changes.some(({ path: [first] }) => first === 'tools')) tools.policyChanged();
+  const names = entriesOf('channels');
+  const rebuilt = changes.filter(({ effect }) => effect === 'rebuild').map(({ path }) => path);
   const steps = [
-    { names: entriesOf('channels'), update: channels.update, what: 'channels' },
-    { names: entriesOf('mcpServers'), update: mcp.update, what: 'MCP servers' },
+    ...(names.length === 0 ? [] : [['channels', () => channels.update(names)] as const]),
+    ...plugins.each('rebuild').map(([name, rebuild]) => [name, () => rebuild(rebuilt)] as const),
   ];
-  for (const { names, update, what } of steps) {
-    if (names.length === 0) continue;
-    await update(names).catch((error: unknown) =>
-      log.error(`config: ${what} not started anew`, { names, reason: errorMessage(error) }),
+  for (const [what, update] of steps) {
+    await update().catch((error: unknown) =>
+      log.error(`config: ${what} not started anew`, { reason: errorMessage(error) }),
     );
   }
-  if (entriesOf('mcpServers').length > 0) mcp.connectNew();
 }

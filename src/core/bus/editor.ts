@@ -95,6 +95,14 @@ export interface EditorServerReport {
   readonly tools: number;
 }
 
+/** Runs the servers that editors bring. */
+export interface EditorServers {
+  /** Starts them for a session alone, and ends them when the result is disposed of. */
+  readonly attach: (session: string, servers: readonly EditorServer[]) => Disposable;
+  /** Resolves when the servers that an editor brought to a session last are running or have failed. */
+  readonly started: (session: string) => Promise<readonly EditorServerReport[]>;
+}
+
 /** Bytes of a text, as JSON, that goes to an editor or comes from one. */
 const LONGEST_EDITOR_TEXT = 600_000;
 

@@ -45,6 +45,8 @@ export interface HomePaths {
   /** Which skills of other programs a person agreed to. */
   readonly skillPins: string;
   readonly pluginPins: string;
+  /** Which tools of MCP servers a person agreed to. */
+  readonly mcpPins: string;
   /** Conversations of code editors, and the folders that they may use. */
   readonly editors: string;
   /** What the sandbox needs of files. */
@@ -84,6 +86,7 @@ export function homePaths(home: string, env: Environment = {}): HomePaths {
     plugins: at('plugins'),
     skillPins: at('skill-pins.json'),
     pluginPins: at('plugin-pins.json'),
+    mcpPins: at('mcp-pins.json'),
     editors: at('editors.json'),
     sandbox: at('sandbox'),
     browser: at('browser'),

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type * as z from 'zod';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -10,7 +11,6 @@ import { parseDocument, type ConfigDocument } from './document.ts';
 import type { Environment } from './environment.ts';
 import { mergeSettings, withEnvironment } from './environment-keys.ts';
 import { withVariables } from './environment-settings.ts';
-import { unreadSwitches, withOwnForms } from './mcp-forms.ts';
 import { homePaths } from './home.ts';
 import { problemsError } from './problems.ts';
 import { readConfigFile } from './read-config.ts';
@@ -142,11 +142,11 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
   const document = source === undefined ? undefined : parseDocument(source, path);
   const all = Object.entries(asSettings(document?.value));
   const written = Object.fromEntries(all.filter(([section]) => !ignored.includes(section)));
-  const { settings: given, variableOf, warnings, ...set } = withVariables(program, withOwnForms(written), env);
-  const settings = withOwnForms(given);
+  const { settings: given, variableOf, warnings, ...set } = withVariables(program, withOwnForms(program, written), env);
+  const settings = withOwnForms(program, given);
   const resolved = await resolveReferences(settings, env, dirname(file));
   const filled = withEnvironment(program, mergeSettings(under, asSettings(resolved.value)), env);
-  const raw = mergeSettings(filled.settings, withOwnForms(overrides));
+  const raw = mergeSettings(filled.settings, withOwnForms(program, overrides));
   const sensitive = new Set(program.sections.filter((one) => one.sensitive).map(({ path }) => path));
   const plugins: unknown = raw['plugins'];
   const absent = (Array.isArray(plugins) ? plugins : []).map(String).filter((name) => !program.packages.has(name));
@@ -197,8 +197,30 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
   };
 }
 
+/** Sections that are written as other programs write them, in their own form. */
+function withOwnForms(
+  { sections }: Program,
+  settings: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const own = sections.flatMap(({ path, forms }) =>
+    forms === undefined || settings[path] === undefined ? [] : [[path, forms.own(settings[path])]],
+  );
+  return { ...settings, ...Object.fromEntries(own) };
+}
+
+function unreadSwitches(
+  { sections }: Program,
+  settings: Readonly<Record<string, unknown>>,
+): readonly z.core.$ZodIssue[] {
+  return sections.flatMap(({ path, forms }) =>
+    (forms?.unread(settings[path]) ?? []).map((keys) => {
+      return { code: 'invalid_type' as const, expected: 'boolean' as const, path: [path, ...keys], message: '' };
+    }),
+  );
+}
+
 function parse(
-  { schema }: Program,
+  program: Program,
   raw: Readonly<Record<string, unknown>>,
   source: {
     file: string;
@@ -211,8 +233,9 @@ function parse(
   },
 ): Config {
   // It is parsed once: to compile parsers for it first takes three times as long.
+  const { schema } = program;
   const parsed = (source.isWhole ? schema : schema.loose()).safeParse(raw, { jitless: true });
-  const unread = unreadSwitches(raw);
+  const unread = unreadSwitches(program, raw);
   // It is the core's program, extended.
   if (parsed.success && unread.length === 0) return parsed.data as Config;
   throw problemsError([...unread, ...(parsed.error?.issues ?? [])], { ...source, raw });

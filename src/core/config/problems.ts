@@ -8,7 +8,7 @@ import { valueAt } from './setting.ts';
 type Issue = z.core.$ZodIssue;
 
 /** Sections in which a text at the wrong place may be a key or a password. */
-const SENSITIVE: ReadonlySet<string> = new Set(['agents', 'providers', 'channels', 'mcpServers', 'skills']);
+const SENSITIVE: ReadonlySet<string> = new Set(['agents', 'providers', 'channels', 'skills']);
 const LONGEST_SHOWN = 60;
 
 const TYPES: Readonly<Record<string, string>> = {

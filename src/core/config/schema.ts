@@ -4,7 +4,7 @@ import { agentsSchema } from './schema/agents.ts';
 import { channelsSchema, type ChannelSettingsKind } from './schema/channels.ts';
 import { modelsSchema, providersSchema } from './schema/models.ts';
 import { gatewaySchema, homesSchema, logSchema, pluginsSchema, sessionSchema } from './schema/service.ts';
-import { mcpServersSchema, memorySchema, skillsSchema, toolsSchema } from './schema/tools.ts';
+import { memorySchema, skillsSchema, toolsSchema } from './schema/tools.ts';
 import { flag, markedEffect, storeAddress, takes, type Effect } from './schema/values.ts';
 
 /**
@@ -19,7 +19,6 @@ const coreSchema = z.object({
   models: takes('live', modelsSchema),
   channels: takes('rebuild', channelsSchema([])),
   tools: takes('restart', toolsSchema),
-  mcpServers: takes('rebuild', mcpServersSchema),
   skills: takes('live', skillsSchema),
   memory: takes('restart', memorySchema),
   gateway: takes('restart', gatewaySchema),
@@ -54,8 +53,19 @@ export interface Section<S extends z.ZodType = z.ZodType> {
   readonly mainOnly: boolean;
   /** A text at a wrong place in it may be a key, so problems do not show it. */
   readonly sensitive: boolean;
+  /** How other programs write it. */
+  readonly forms?: SectionForms;
+  /** What it is in safe mode. @default as it is */
+  readonly inSafeMode?: (value: z.output<S>) => z.output<S>;
   /** Its value in a configuration that was checked. */
   of(config: Config): z.output<S>;
+}
+
+interface SectionForms {
+  /** Its value as other programs write it, in its own form. */
+  readonly own: (value: unknown) => unknown;
+  /** The switches, by their paths in that form, that were neither on nor off. */
+  readonly unread: (value: unknown) => readonly (readonly string[])[];
 }
 
 /** Declares a part of the configuration. `effect`: when a change counts; keys may be marked otherwise with `takes`. */
@@ -63,7 +73,7 @@ export function section<S extends z.ZodType>(
   path: string,
   effect: Effect,
   schema: S,
-  { mainOnly = false, sensitive = false }: { readonly mainOnly?: boolean; readonly sensitive?: boolean } = {},
+  { mainOnly = false, sensitive = false, ...more }: Partial<Omit<Section<S>, 'path' | 'schema' | 'of'>> = {},
 ): Section<S> {
   const keys = path.split('.');
   return {
@@ -71,6 +81,7 @@ export function section<S extends z.ZodType>(
     schema: takes(effect, schema),
     mainOnly,
     sensitive,
+    ...more,
     of: (config) => {
       let value: unknown = config;
       for (const key of keys) value = Reflect.get(Object(value), key);

@@ -102,7 +102,7 @@ export class LocalAssistant implements OwnAssistant {
     listener: (message: TerminalText) => void,
     { onEvent, onApproval, files, servers = [] }: AttachOptions = {},
   ): Disposable {
-    const { bus, channels, questions, editorFiles, editorMcp, newId } = this.#app;
+    const { bus, channels, questions, editorFiles, plugins, safe, newId } = this.#app;
     const sessionKey = bus.sessionOf(this.#draft({ session, text: '' }, newId()));
     const attached = new DisposableStack();
     if (onEvent !== undefined)
@@ -113,7 +113,8 @@ export class LocalAssistant implements OwnAssistant {
       );
     if (onApproval !== undefined) attached.use(questions.attach(sessionKey, onApproval));
     if (files !== undefined) attached.use(editorFiles.attach(sessionKey, files));
-    if (servers.length > 0) attached.use(editorMcp.attach(sessionKey, servers));
+    if (servers.length > 0 && !safe)
+      for (const [, part] of plugins.each('editorServers')) attached.use(part.attach(sessionKey, servers));
     attached.use(channels.terminal.attach(session, listener));
     return attached;
   }

@@ -1,3 +1,4 @@
+import type { Config } from '../config/schema.ts';
 import { SettingsStore } from '../config/settings-store.ts';
 import type { Starts } from '../journal/starts.ts';
 import type { Plugin } from '../plugins/plugin.ts';
@@ -20,7 +21,8 @@ export async function openBase(
 ): Promise<Base> {
   const safe = starts.isLoop || rehearsal;
   // A trial is offered the tools of servers and runs none of them.
-  const settings = new SettingsStore(ground.loaded, safe && wrapTool === undefined ? safeConfig : undefined);
+  const adapt = safe && wrapTool === undefined ? (loaded: Config) => safeConfig(loaded, ground.program) : undefined;
+  const settings = new SettingsStore(ground.loaded, adapt);
   const { config } = settings;
   const { plugged, clock } = ground;
   const { plugins: folder, pluginPins: pins } = ground.paths;

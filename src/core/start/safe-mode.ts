@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import type { Program } from '../program.ts';
 import type { App } from '../app.ts';
 import { errorMessage } from '../util/errors.ts';
 
@@ -12,10 +13,12 @@ export function safeModeSentence({ recent }: { readonly recent: number }): strin
   return `I am in safe mode, because I was started ${recent} times within five minutes: I kept crashing. I answer here as always and send reminders with a fixed text; other scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I crashed. /restart ends safe mode; otherwise I end it myself after 30 minutes without a crash.`;
 }
 
-/** The configuration without the servers of others. What else does not run is left out where it starts. */
-export function safeConfig(config: Config): Config {
-  const servers = Object.entries(config.mcpServers).map(([name, server]) => [name, { ...server, enabled: false }]);
-  return { ...config, mcpServers: Object.fromEntries(servers) };
+/** The configuration as sections of extensions are in safe mode. What else does not run is left out where it starts. */
+export function safeConfig(config: Config, { sections }: Pick<Program, 'sections'>): Config {
+  const safe = sections.flatMap((one) =>
+    one.inSafeMode === undefined ? [] : [[one.path, one.inSafeMode(one.of(config))]],
+  );
+  return { ...config, ...Object.fromEntries(safe) };
 }
 
 /** Tells the owner, once for a row of starts. Never rejects. */

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { plainDisk, type Disk } from './disk.ts';
 import { createHash } from 'node:crypto';
+import { fileEnding } from '../util/file-ending.ts';
 
 /** Longest readable part of a file name, characters. */
 const LONGEST_NAME = 60;
 
-/** Tool results that are too long for the model, each stored as a file of its session that it can read in parts. */
+/** Files of tool results, and results that are too long for the model, where the session can read them. */
 export class SpillStore {
   readonly #root: string;
   readonly #disk: Disk;
@@ -27,6 +28,16 @@ export class SpillStore {
     await this.#disk.ensure(folder);
     const path = join(folder, `${fileName(callId)}.txt`);
     await this.#disk.replace(path, text);
+    return path;
+  }
+
+  /** Stores a file of a result durably (mode 0600); returns its absolute path. The same bytes are stored once. */
+  async keep(sessionKey: string, bytes: Uint8Array, mediaType: string): Promise<string> {
+    const folder = this.folder(sessionKey);
+    await this.#disk.ensure(folder);
+    const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+    const path = join(folder, `${hash}.${fileEnding(mediaType, bytes)}`);
+    await this.#disk.replace(path, bytes);
     return path;
   }
 }

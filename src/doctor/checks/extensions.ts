@@ -1,6 +1,5 @@
-import { errorMessage } from '../../core/util/errors.ts';
 import { oneLine, plural } from '../../core/util/text.ts';
-import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
+import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const extensionChecks: readonly Check[] = [
@@ -9,13 +8,6 @@ export const extensionChecks: readonly Check[] = [
     subject: 'extensions',
     about: 'each skill can be read, and none waits for your yes',
     run: skills,
-  },
-  {
-    id: 'mcp.server',
-    subject: 'extensions',
-    about: 'each MCP server starts and lists its tools',
-    live: true,
-    run: mcp,
   },
   {
     id: 'plugins.there',
@@ -37,42 +29,6 @@ async function skills({ loaded, ports, command }: Scene): Promise<readonly Findi
       ),
     );
   return findings.length === 0 ? [ok(`${plural(usable, 'skill')} can be used.`)] : findings;
-}
-
-async function mcp(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
-  const { loaded, gateway, ports, command } = scene;
-  if (loaded === null) return [];
-  const names = Object.entries(loaded.config.mcpServers).flatMap(([name, { enabled }]) => (enabled ? [name] : []));
-  if (names.length === 0) return [];
-  if (gateway !== null) {
-    const known = new Map((await gateway.mcp()).map((one) => [one.name, one]));
-    return names.map((name) => {
-      const found = known.get(name);
-      if (found === undefined)
-        return note(`The MCP server ${name} is not known to the running assistant.`, 'Send /restart to the assistant');
-      if (found.trouble !== null)
-        return failed(
-          `The MCP server ${name} does not work: ${found.trouble.replace(/\.$/u, '')}.`,
-          command(`mcp test ${name}`),
-        );
-      return found.state === 'off'
-        ? skipped(`The MCP server ${name} is off.`)
-        : ok(`The MCP server ${name} has no trouble.`);
-    });
-  }
-  return Promise.all(
-    names.map(async (name) => {
-      try {
-        const { tools } = await ports.tryMcp(loaded, name, signal);
-        return ok(`The MCP server ${name} starts and has ${plural(tools, 'tool')}.`);
-      } catch (error) {
-        const why = signal.aborted
-          ? 'it did not answer in time'
-          : oneLine(errorMessage(error), 300).replace(/\.$/u, '');
-        return failed(`The MCP server ${name} does not work: ${why}.`, command(`mcp test ${name}`));
-      }
-    }),
-  );
 }
 
 async function plugins({ loaded, ports, paths, gateway, command }: Scene): Promise<readonly Finding[]> {

@@ -206,10 +206,10 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'core/tools/files/search/walk.ts': ['tools/files/walk', 'tools/files/glob'],
   'extensions/exec/always-allow.ts': ['tools/exec-ask-about', 'security/exact-commands', 'security/named-files'],
   'core/tools/files/list-dir.ts': ['tools/file-guards', 'tools/list-dir'],
-  'core/tools/mcp/connect.ts': ['mcp/broken-servers', 'mcp/local-servers'],
-  'core/tools/mcp/client-pool.ts': ['mcp/trust-store', 'mcp/odd-servers'],
-  'core/tools/mcp/stdio.ts': ['mcp/local-servers'],
-  'core/tools/mcp/tools.ts': ['mcp/trust-store', 'mcp/client-pool-guards'],
+  'extensions/mcp/connect.ts': ['mcp/broken-servers', 'mcp/local-servers'],
+  'extensions/mcp/pool.ts': ['mcp/trust-store', 'mcp/odd-servers'],
+  'extensions/mcp/stdio.ts': ['mcp/local-servers'],
+  'extensions/mcp/tools.ts': ['mcp/trust-store', 'mcp/odd-servers'],
   'extensions/memory/search-tool.ts': ['tools/memory-search'],
   'core/tools/files/read-file.ts': ['tools/read-documents', 'tools/read-file'],
   'core/tools/registry/registry.ts': [
@@ -235,7 +235,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'core/agent/turn/earlier-fetches.ts': ['tools/web-selection'],
   'backup/archive-entry.ts': ['cli/backup'],
   'core/gateway/control.ts': ['gateway/control-guards'],
-  'core/tools/mcp/trust-store.ts': ['mcp/trust-store'],
+  'extensions/mcp/trust-store.ts': ['mcp/trust-store'],
 };
 
 /**
@@ -274,9 +274,9 @@ export const WIDELY: Readonly<Record<string, string>> = {
   'core/security/enclosure/probe.ts': 'if@testSandbox',
   'core/skills/skills-index.ts': 'side@skillsIndex',
   'core/storage/untrusted-files.ts': 'skip@during skip@mark',
-  'core/tools/mcp/connect.ts': 'side@join',
-  'core/tools/mcp/tools.ts': 'side@common',
-  'core/tools/mcp/trust-store.ts': 'branch@get',
+  'extensions/mcp/connect.ts': 'side@join',
+  'extensions/mcp/tools.ts': 'side@offeredTool',
+  'extensions/mcp/trust-store.ts': 'branch@get',
   'extensions/memory/search-tool.ts': 'branch@scopeOf',
   'extensions/memory/write-tool.ts': 'side@decide',
   'core/tools/registry/registry.ts': 'if@decide',

@@ -154,7 +154,6 @@ export class TurnRunner {
       const size = await bounds.size(name);
       const { texts, layers } = await app.prompts.of(newest, claimed.role, size);
       const system = (await hooks.first('prompt', (hook) => hook.prompt?.(facts, texts))) ?? texts;
-      app.mcp.connectNew();
       const tools = toolsForSize(app.prompts.tools(newest, claimed.role), size, factsOf);
       return { size, system, files: texts, layers, tools };
     };

@@ -28,7 +28,6 @@ const agent = (sections: readonly string[]) =>
       providers: overrides('providers'),
       models: overrides('models'),
       tools: overrides('tools'),
-      mcpServers: overrides('mcpServers'),
       skills: overrides('skills'),
       memory: overrides('memory'),
       session: overrides('session'),

@@ -1,16 +1,17 @@
-import type { RequestResult } from '../../core/gateway/operations/operations.ts';
-import { assistantCommand } from '../../core/util/assistant-command.ts';
-import { oneLine, plural } from '../../core/util/text.ts';
-import { confirm } from '../../core/cli/confirm.ts';
-import type { CliContext } from '../../core/cli/context.ts';
-import { openAssistant } from '../open.ts';
-import { indented } from '../../core/util/text.ts';
-import { escapeInvisible } from '../../core/cli/format.ts';
-import { print } from '../../core/cli/print.ts';
-import type { OutputFlags } from '../../core/cli/command.ts';
+import { assistantCommand, oneLine, plural, type AnswerOf } from '../../core/api.ts';
+import {
+  confirm,
+  escapeInvisible,
+  indented,
+  openAssistant,
+  print,
+  type CliContext,
+  type OutputFlags,
+} from '../../core/api-cli.ts';
+import type { mcpList, mcpTest } from './operation.ts';
 
-type ServerFacts = RequestResult<'mcpList'>[number];
-type ServerReport = RequestResult<'mcpTest'>;
+type ServerFacts = AnswerOf<typeof mcpList>[number];
+type ServerReport = AnswerOf<typeof mcpTest>;
 
 const LONGEST_LINE = 100;
 

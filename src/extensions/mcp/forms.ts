@@ -1,12 +1,12 @@
-import type * as z from 'zod';
-import { asFlag } from '../util/text.ts';
+import { asFlag } from '../../core/api.ts';
+import { isObject } from './messages.ts';
 
 /** Servers of `mcpServers` as other programs write them, in this program's own form. */
-export function withOwnForms(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { mcpServers } = settings;
-  if (!isObject(mcpServers)) return settings;
-  const servers = Object.entries(mcpServers).map(([name, server]) => [name, isObject(server) ? own(server) : server]);
-  return { ...settings, mcpServers: Object.fromEntries(servers) };
+export function ownForms(servers: unknown): unknown {
+  if (!isObject(servers)) return servers;
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => [name, isObject(server) ? own(server) : server]),
+  );
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -44,16 +44,11 @@ function switchOf(server: Readonly<Record<string, unknown>>): {
   return { rest, enabled };
 }
 
-/** A problem for each switch of another program that `withOwnForms` couldn't read: ignoring it could start the server. */
-export function unreadSwitches({ mcpServers }: Readonly<Record<string, unknown>>): readonly z.core.$ZodIssue[] {
-  if (!isObject(mcpServers)) return [];
-  return Object.entries(mcpServers).flatMap(([name, server]) =>
+/** The switches of another program that `ownForms` couldn't read: ignoring one could start the server. */
+export function unreadSwitches(servers: unknown): readonly (readonly string[])[] {
+  return Object.entries(isObject(servers) ? servers : {}).flatMap(([name, server]) =>
     Object.keys(isObject(server) ? server : {})
       .filter((key) => key !== 'enabled' && Object.hasOwn(SWITCHES, key))
-      .map((key) => ({ code: 'invalid_type', expected: 'boolean', path: ['mcpServers', name, key], message: '' })),
+      .map((key) => [name, key]),
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,0 +1,92 @@
+import type { StreamingFetch } from '../../core/api-clients.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** JSON-RPC's internal error, for servers that send an error without a code. */
+const INTERNAL = -32_603;
+
+/**
+ * A message with small slips of servers corrected, which the SDK refuses: null for what could be left out, such as
+ * `error: null` beside a result, a missing `jsonrpc`, an error without `code` or `message`, PHP's lists for empty objects.
+ */
+export function corrected(message: unknown): unknown {
+  if (Array.isArray(message)) return message.map(corrected);
+  if (!isObject(message)) return message;
+  const { error, result, ...rest } = withoutNulls(message);
+  const envelope = { jsonrpc: '2.0', ...rest };
+  if (error === undefined) return 'result' in message ? { ...envelope, result: correctedResult(result) } : envelope;
+  const given = isObject(error) ? error : { message: error };
+  const code = Number.isInteger(given['code']) ? given['code'] : INTERNAL;
+  const text = typeof given['message'] === 'string' ? given['message'] : JSON.stringify(error);
+  return { ...envelope, error: { ...given, code, message: text } };
+}
+
+function correctedResult(result: unknown): unknown {
+  if (!isObject(result)) return Array.isArray(result) ? {} : (result ?? {});
+  const { capabilities, serverInfo, ...rest } = withoutNulls(result);
+  // Only the answer to `initialize` is read strictly.
+  if (typeof rest['protocolVersion'] !== 'string') return withoutNulls(result);
+  const able = Object.entries(isObject(capabilities) ? capabilities : {})
+    .filter(([, value]) => value !== null && value !== false)
+    .map(([name, value]) => [name, isObject(value) ? withoutNulls(value) : {}]);
+  const info = isObject(serverInfo) ? withoutNulls(serverInfo) : {};
+  return { ...rest, capabilities: Object.fromEntries(able), serverInfo: { name: 'unnamed', version: '', ...info } };
+}
+
+function withoutNulls(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
+}
+
+/** The same fetch, with the messages of its answers corrected, and the lines of event streams ended by \n alone. */
+export function correcting(fetch: StreamingFetch): StreamingFetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const { status, headers, body } = response;
+    const type = headers.get('content-type') ?? '';
+    if (body !== null && type.includes('text/event-stream')) {
+      const text = body.pipeThrough(new TextDecoderStream()).pipeThrough(eventLines());
+      return new Response(text.pipeThrough(new TextEncoderStream()), { status, headers });
+    }
+    if (body === null || !type.includes('application/json') || !response.ok) return response;
+    return new Response(correctedText(await response.text()), { status, headers });
+  };
+}
+
+/**
+ * Rewrites an event stream line by line. A carriage return ends a line at once: the SDK waits for what follows it, which
+ * would hold the event back until the next one.
+ */
+function eventLines(): TransformStream<string, string> {
+  // In pieces, because adding to a long line would copy it again and again.
+  let open: string[] = [];
+  let endedByReturn = false;
+  const line = (): string => {
+    const text = open.join('');
+    return text.startsWith('data:') ? `data: ${correctedText(text.slice(5).trimStart())}` : text;
+  };
+  return new TransformStream({
+    transform: (chunk, controller) => {
+      const text = endedByReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
+      if (chunk !== '') endedByReturn = chunk.endsWith('\r');
+      const [rest = '', ...next] = text.split(/\r\n|\r|\n/u);
+      open.push(rest);
+      for (const begun of next) {
+        controller.enqueue(`${line()}\n`);
+        open = [begun];
+      }
+    },
+    flush: (controller) => controller.enqueue(line()),
+  });
+}
+
+function correctedText(text: string): string {
+  try {
+    return JSON.stringify(corrected(JSON.parse(text)));
+  } catch {
+    return text;
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,327 @@
+import { AppError, assistantCommand, errorMessage, plural, sleep, type App } from '../../core/api.ts';
+import {
+  approvalHash,
+  backoffMs,
+  collectSecrets,
+  type EditorServer,
+  type EditorServerReport,
+} from '../../core/api-clients.ts';
+import { difference, listingHash, type Difference, type Listing } from './listing.ts';
+import { McpServer, ownName } from './server.ts';
+import { mcpServers, type McpServerSettings } from './settings.ts';
+import { toolsOf } from './tools.ts';
+import { TrustStore, type Pin } from './trust-store.ts';
+
+/** A server in use, and what models are offered of it. */
+interface Member {
+  readonly server: McpServer;
+  /** The session whose editor brought it; its tools are for that one alone. */
+  readonly session: string | undefined;
+  offered: readonly { readonly name: string; readonly registration: Disposable }[];
+  unusable: readonly string[];
+  connecting?: Promise<void>;
+}
+
+const EDITOR_PREFIX = 'editor_';
+const RETRY = { firstMs: 5_000, maxMs: 300_000 };
+
+/**
+ * All MCP servers in use. Those of the configuration are started when one of their tools is first called, and offer what
+ * the owner agreed to; those that editors bring run while the editor is attached, and are offered to its session alone.
+ */
+export class McpPool implements AsyncDisposable {
+  readonly #app: App;
+  readonly #trust: TrustStore;
+  readonly #settleMs: number | undefined;
+  /** Those of the configuration. */
+  readonly #members = new Map<string, Member>();
+  /** Those of editors. */
+  readonly #brought = new Set<Member>();
+  /** By session, how the servers that an editor brought last have started. */
+  readonly #started = new Map<string, Promise<readonly EditorServerReport[]>>();
+  #ending: Promise<unknown> = Promise.resolve();
+
+  private constructor(app: App, trust: TrustStore, settleMs: number | undefined) {
+    this.#app = app;
+    this.#trust = trust;
+    this.#settleMs = settleMs;
+  }
+
+  /** Registers what was agreed to earlier. Starts nothing. */
+  static async open(app: App, { settleMs }: { readonly settleMs?: number } = {}): Promise<McpPool> {
+    const used = Object.entries(app.settingsOf(mcpServers)).filter(([, { enabled }]) => enabled);
+    const identities = Object.fromEntries(used.map(([name, settings]) => [name, identityOf(settings)]));
+    const pool = new McpPool(app, await TrustStore.read(app, identities), settleMs);
+    for (const [name, settings] of used) pool.#use(name, settings);
+    return pool;
+  }
+
+  /** Takes up what the configuration says now of these servers. Each of them is ended with its calls; others aren't touched. */
+  async update(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const before = this.#members.get(name);
+      this.#members.delete(name);
+      if (before !== undefined) await leave(before);
+      const settings = this.#app.settingsOf(mcpServers)[name];
+      if (settings?.enabled === true) this.#use(name, settings);
+    }
+  }
+
+  /** Starts the servers without an agreement in the background, and agrees to what they offer; retries until that works. */
+  connectNew(): void {
+    if (this.#app.safe) return;
+    for (const member of this.#members.values()) {
+      if (this.#pin(member) === undefined) member.connecting ??= this.#keepConnecting(member);
+    }
+  }
+
+  /** How each server of the configuration is doing. */
+  list() {
+    return Object.keys(this.#app.settingsOf(mcpServers)).map((name) => this.#facts(name));
+  }
+
+  /** Starts it if need be and returns what it offers. Throws one sentence when it doesn't work. */
+  async test(name: string) {
+    const { redact } = this.#app;
+    const member = this.#member(name);
+    const running = await member.server.start();
+    if (this.#pin(member) === undefined) await this.#firstContact(member);
+    else if (differs(this.#difference(member))) await member.server.settle();
+    const { listing } = running;
+    const { added, changed } = difference(this.#pin(member)?.listing ?? listing, listing);
+    const stateOf = (tool: string) => {
+      if (changed.includes(tool)) return 'changed';
+      if (added.includes(tool)) return 'added';
+      return member.unusable.includes(tool) ? 'unusable' : 'agreed';
+    };
+    return {
+      ...this.#facts(name),
+      /** As it names itself. */
+      is: redact(ownName(running)),
+      tools: listing.tools.map((tool) => ({
+        name: tool.name,
+        description: redact(tool.description),
+        /** Its JSON Schema, which a model reads too. */
+        parameters: tool.inputSchema,
+        /** `added` and `changed` ones are off until they are agreed to; no model can be shown an `unusable` one. */
+        state: stateOf(tool.name),
+      })),
+      resources: listing.resources,
+      prompts: listing.prompts,
+      /** Of all this; an agreement names it. */
+      hash: listingHash(listing),
+    };
+  }
+
+  /**
+   * Takes what the server offers now as agreed, and offers it. Throws `mcp-changed` when that isn't what `hash` names:
+   * nobody agrees to something other than was shown.
+   */
+  async trust(name: string, hash: string): Promise<Difference> {
+    const member = this.#member(name);
+    const { listing } = await member.server.start();
+    if (listingHash(listing) !== hash) {
+      throw new AppError('mcp-changed', `What ${name} offers has changed again meanwhile: look at it once more.`);
+    }
+    const before = difference(this.#pin(member)?.listing ?? listing, listing);
+    await this.#agree(member, listing);
+    this.#app.log.info('mcp: the owner agreed to the tools of a server', { server: name, ...before });
+    return before;
+  }
+
+  /** One sentence for each server that doesn't work or offers something else than was agreed to. */
+  troubles(): readonly string[] {
+    return [...this.#members].flatMap(([name, member]) => {
+      const { trouble } = member.server;
+      if (trouble !== null) return [`The MCP server ${name} does not work: ${trouble}.`];
+      const { added = [], changed = [] } = this.#difference(member) ?? {};
+      const off = added.length + changed.length;
+      if (off === 0) return [];
+      const what = `${plural(off, 'new or changed tool')} that ${off === 1 ? 'is' : 'are'} off until you agree`;
+      return [`The MCP server ${name} has ${what}: ${assistantCommand(`mcp trust ${name}`)}`];
+    });
+  }
+
+  /** Starts the servers that an editor brings to a session, and ends them when the result is disposed of. */
+  attach(session: string, servers: readonly EditorServer[]): Disposable {
+    const { editors, paths, learnSecrets } = this.#app;
+    // What they are given counts as a secret by the rules for servers of the configuration.
+    learnSecrets(collectSecrets({ mcpServers: servers }, {}, []));
+    const folder = editors.folderOf(session) ?? paths.workspace;
+    const members = servers.map((given) => {
+      const [settings] = Object.values(mcpServers.schema.parse({ one: given }));
+      if (settings === undefined) throw new TypeError('one server has one entry');
+      return this.#join({ name: `${EDITOR_PREFIX}${given.name}`, settings, folder }, session);
+    });
+    // Of several editors only the servers of the newest are offered.
+    this.#ofSession(session).forEach(withdraw);
+    for (const member of members) this.#brought.add(member);
+    const started = Promise.all(members.map((member) => this.#startForEditor(member)));
+    this.#started.set(session, started);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#started.get(session) === started) this.#started.delete(session);
+        for (const member of members) this.#brought.delete(member);
+        this.#ending = Promise.all([this.#ending, ...members.map(leave)]);
+        for (const left of this.#ofSession(session)) this.#offer(left, left.server.listing);
+      },
+    };
+  }
+
+  #ofSession(session: string): readonly Member[] {
+    return [...this.#brought].filter((member) => member.session === session);
+  }
+
+  async #startForEditor(member: Member): Promise<EditorServerReport> {
+    const { server } = member;
+    const name = server.options.name.slice(EDITOR_PREFIX.length);
+    try {
+      const { listing } = await server.start();
+      await server.settle();
+      this.#offer(member, server.listing ?? listing);
+      return { name, trouble: null, tools: (server.listing ?? listing).tools.length };
+    } catch (error) {
+      return { name, trouble: server.trouble ?? errorMessage(error), tools: 0 };
+    }
+  }
+
+  /** Resolves when the servers that an editor brought to a session are running or have failed. */
+  async started(session: string): Promise<readonly EditorServerReport[]> {
+    return (await this.#started.get(session)) ?? [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const all = [...this.#members.values(), ...this.#brought];
+    this.#members.clear();
+    await Promise.all([...all.map(leave), this.#ending]);
+  }
+
+  #use(name: string, settings: McpServerSettings): void {
+    const onListing = (): void => {
+      const found = this.#difference(member);
+      if (!differs(found)) return;
+      const event = 'mcp: server offers other tools than were agreed to; new and changed ones are off';
+      this.#app.log.warn(event, { server: name, ...found });
+    };
+    const member = this.#join({ name, settings, folder: this.#app.paths.workspace, onListing });
+    this.#members.set(name, member);
+    const pin = this.#pin(member);
+    if (pin !== undefined) this.#offer(member, pin.listing);
+  }
+
+  #join(options: Pick<McpServer['options'], 'name' | 'settings' | 'folder' | 'onListing'>, session?: string): Member {
+    const server = new McpServer({ ...options, app: this.#app, settleMs: this.#settleMs });
+    return { server, session, offered: [], unusable: [] };
+  }
+
+  async #keepConnecting(member: Member): Promise<void> {
+    const { clock, random } = this.#app;
+    const { closing } = member.server;
+    for (let failures = 1; !closing.aborted; failures += 1) {
+      try {
+        return await this.#firstContact(member);
+      } catch {
+        // It is in the log; the server may only be late.
+        await sleep(clock, backoffMs(failures, RETRY, random), closing).catch(() => {});
+      }
+    }
+  }
+
+  /** Whoever wrote the server into the configuration wants what it offers. */
+  async #firstContact(member: Member): Promise<void> {
+    const { server } = member;
+    const running = await server.start();
+    await server.settle();
+    if (this.#pin(member) !== undefined) return;
+    const { listing } = running;
+    await this.#agree(member, listing);
+    this.#app.log.info('mcp: first contact with a server; its tools are agreed to as they are now', {
+      server: server.options.name,
+      tools: listing.tools.length,
+    });
+  }
+
+  async #agree(member: Member, listing: Listing): Promise<void> {
+    const { options } = member.server;
+    await this.#trust.put(options.name, { identity: identityOf(options.settings), at: this.#app.clock.now(), listing });
+    this.#offer(member, listing);
+  }
+
+  #offer(member: Member, listing: Listing | undefined): void {
+    const { server, session } = member;
+    if (listing === undefined || server.closing.aborted) return;
+    const { tools: registry, spill, log } = this.#app;
+    withdraw(member);
+    const isTaken = (tool: string): boolean => registry.named(tool, session) !== undefined;
+    const allowed = session === undefined ? undefined : new Set<string>();
+    const { tools, unusable } = toolsOf({ server, listing, spill, isTaken, allowed });
+    member.offered = tools.map((tool) => {
+      const registration = session === undefined ? registry.register(tool) : registry.registerFor(session, tool);
+      return { name: tool.name, registration };
+    });
+    member.unusable = unusable;
+    if (unusable.length === 0) return;
+    const { name } = server.options;
+    log.warn('mcp: tools left out, because no model takes their schemas', { server: name, tools: unusable });
+  }
+
+  /** Null while it isn't running. */
+  #difference(member: Member): Difference | null {
+    const { listing } = member.server;
+    return listing === undefined ? null : difference(this.#pin(member)?.listing ?? listing, listing);
+  }
+
+  #facts(name: string) {
+    const { command, args = [], url } = this.#app.settingsOf(mcpServers)[name] ?? {};
+    const member = this.#members.get(name);
+    const pin = member && this.#pin(member);
+    return {
+      name,
+      /** The command line, or the address; without secrets. */
+      runs: this.#app.redact(url ?? [command, ...args].join(' ')),
+      /** `off`: the configuration doesn't use it. */
+      state: member?.server.state ?? ('off' as const),
+      /** Why it doesn't work. */
+      trouble: member?.server.trouble ?? null,
+      /** When it was agreed to (milliseconds since 1970) and how many tools it had; null: no contact yet. */
+      pinned: pin === undefined ? null : { at: pin.at, tools: pin.listing.tools.length },
+      /** Names under which its tools are offered. */
+      offered: member?.offered.map((tool) => tool.name) ?? [],
+      /** How what it offers now differs from what was agreed to; null: it isn't running, so nobody knows. */
+      difference: member === undefined ? null : this.#difference(member),
+    };
+  }
+
+  #pin({ server: { options } }: Member): Pin | undefined {
+    return this.#trust.get(options.name, identityOf(options.settings));
+  }
+
+  #member(name: string): Member {
+    const member = this.#members.get(name);
+    if (member !== undefined) return member;
+    const why = Object.hasOwn(this.#app.settingsOf(mcpServers), name)
+      ? 'is switched off'
+      : 'is not in the configuration';
+    throw new AppError('mcp-unknown', `The MCP server ${JSON.stringify(name.slice(0, 64))} ${why} (mcpServers).`);
+  }
+}
+
+function withdraw(member: Member): void {
+  for (const { registration } of member.offered) registration[Symbol.dispose]();
+  member.offered = [];
+}
+
+async function leave(member: Member): Promise<void> {
+  withdraw(member);
+  await member.server[Symbol.asyncDispose]().catch(() => {});
+  await member.connecting;
+}
+
+/** What makes it another server: what is started or reached, not how. */
+function identityOf({ command, args, cwd, url }: McpServerSettings): string {
+  return approvalHash(url === undefined ? { command, args, cwd } : { url });
+}
+
+function differs(found: Difference | null): boolean {
+  return found !== null && found.added.length + found.changed.length + found.removed.length > 0;
+}
