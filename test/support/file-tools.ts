@@ -7,10 +7,8 @@ import { MediaStore } from '../../src/core/storage/media.ts';
 import { createDocumentReader } from '../../src/core/tools/documents/document-reader.ts';
 import { applyPatchTool, editFileTool } from '../../src/core/tools/files/edit.ts';
 import { createFindFiles, type FindFiles } from '../../src/core/tools/files/search/find.ts';
-import { globFiles } from '../../src/core/tools/files/search/glob-files.ts';
-import { globTool } from '../../src/core/tools/files/search/glob.ts';
-import { grepFiles } from '../../src/core/tools/files/search/grep-files.ts';
-import { grepTool } from '../../src/core/tools/files/search/grep.ts';
+import { globTool, grepTool } from '../../src/core/tools/files/search/search.ts';
+import { searchFiles } from '../../src/core/tools/files/search/search-files.ts';
 import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
 import { readFileTool } from '../../src/core/tools/files/read-file.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
@@ -107,12 +105,9 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
   };
 }
 
-const findHere: FindFiles = async (task) => {
-  const ports = { elapsed: () => 0, progress: () => {} };
-  return await (task.kind === 'glob'
-    ? globFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports)
-    : grepFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports));
-};
+/** Searches in this thread. */
+export const findHere: FindFiles = (task, { progress }) =>
+  searchFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, progress);
 
 class WatchedGuard extends PathGuard {
   readonly #beforeWrite: FileToolsOptions['beforeWrite'];
