@@ -1,10 +1,9 @@
 /** For tools: their contract, and files and addresses as tools reach them. */
 export type { GuardedFetch } from './security/fetch/fetch.ts';
 export { escapeControlChars } from './security/text/control-characters.ts';
-export { callerOf, openAllowed } from './tools/files/access.ts';
+export { callerOf, openAllowed, readWhole, writeThrough } from './tools/files/access.ts';
 export type { FileAccess } from './tools/files/access.ts';
 export { imageType } from './tools/files/file-text.ts';
-export { readWhole, writeThrough } from './tools/files/whole-file.ts';
 export type { KeepWhole } from './tools/registry/registry.ts';
 export { errorResult } from './tools/registry/result.ts';
 export { defineTool, showsInGroup } from './tools/tool.ts';

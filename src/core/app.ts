@@ -24,7 +24,7 @@ import type { Mcp } from './tools/mcp/server-facts.ts';
 import type { HealthFacts } from './gateway/operations/health.ts';
 import type { ApiBackend } from './gateway/openai/backend.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
-import type { EditorFiles } from './tools/files/editor-files.ts';
+import type { EditorFiles } from './tools/files/editor-store.ts';
 import type { Channels } from './assistant/channels.ts';
 import type { Notices } from './assistant/notices.ts';
 import type { Models } from './assistant/models.ts';

@@ -8,7 +8,7 @@ import { Questions } from '../agent/questions/questions.ts';
 import { TurnRunner } from '../agent/turn/runner.ts';
 import { createTape } from '../agent/commands/session-commands.ts';
 import type { ModelName } from '../providers/provider.ts';
-import { EditorFiles } from '../tools/files/editor-files.ts';
+import { EditorFiles } from '../tools/files/editor-store.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { Slots } from '../util/slots.ts';
@@ -50,7 +50,7 @@ export interface Agent {
  * as it is registered, for a trial.
  */
 export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Tool) | undefined): Agent {
-  const { config, program, paths, clock, log, env, plugins } = app;
+  const { config, program, paths, log, env, plugins } = app;
   const questions = new Questions(app);
   const catalog = openSkills(config, paths, { env, log, plugins, without: skillsOff(program, config) });
   add({ questions, skills: catalog, slots: new Slots(config.agent.maxConcurrentTurns) });
@@ -59,7 +59,7 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
   });
   add({ background: createBackground(app) });
   add(createTools(app, wrapTool));
-  add({ mcp: createMcp(app), editorFiles: new EditorFiles(clock) });
+  add({ mcp: createMcp(app), editorFiles: new EditorFiles(app) });
   add({ editorMcp: createEditorMcp(app, app.learnSecrets) });
   const skillNews = new SkillNews(app);
   const prompts = createPrompts(

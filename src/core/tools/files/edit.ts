@@ -5,24 +5,23 @@ import { sha256 } from '../../storage/change-log.ts';
 import { AppError } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { errorResult, failureLine } from '../registry/result.ts';
+import { defineTool, showsInGroup, type Executed, type Planned, type Tool, type ToolContext } from '../tool.ts';
 import {
-  defineTool,
-  showsInGroup,
-  type ApprovalRequest,
-  type EffectTarget,
-  type Executed,
-  type Plan,
-  type Planned,
-  type Tool,
-  type ToolContext,
-} from '../tool.ts';
-import { askToChange, callerOf, fileTarget, openAllowed, type FileAccess } from './access.ts';
+  askToChange,
+  fileTarget,
+  openAllowed,
+  planInside,
+  putFile,
+  readOpened,
+  readWhole,
+  writeThrough,
+  type FileAccess,
+  type FileContent,
+} from './access.ts';
 import { previewOf } from './change-preview.ts';
-import { readOpened, replaceFile, type ShownFile } from './editor-buffer.ts';
 import { decodeText, encodeText, type TextFormat } from './file-text.ts';
 import { bitsOfFiles } from './taint.ts';
-import { editText, fileEditSchema, type TextEdit } from './text-edit.ts';
-import { readWhole, writeThrough } from './whole-file.ts';
+import { editText, fileEditSchema, type FileEdit } from './text-edit.ts';
 
 const MOST_EDITS = 100;
 /** How many problems are shown. */
@@ -36,50 +35,19 @@ const patchSchema = z.object({
     .describe(`At most ${MOST_EDITS} replacements, made in order, each on what the earlier ones left.`),
 });
 
-interface FileEdit extends TextEdit {
-  readonly path: string;
-}
-
 /** Creates the tool that makes one replacement. */
 export function editFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'edit_file',
     fits: 'small',
+    isRecorded: true,
     description:
       'Replace one exact piece of text in a file, or every occurrence of it. Read the file first. For several replacements use apply_patch; for a new file or all new content use write_file.',
     parameters: fileEditSchema,
     // Done twice it would fail, or change a second place: after a crash its outcome counts as unknown.
     effect: 'effect',
-    about: (edit, context) => filesOf([edit], context),
-    plan: (edit, context) => {
-      const { path, oldText, newText } = edit;
-      const preview = previewOf(oldText, newText);
-      return planEdits(files, [edit], context, {
-        preview,
-        shown: `${escapeControlChars(path)}\n${preview}`,
-        ask: (place) => askToChange(files, place, { after: null, preview: () => preview }),
-        fail: ([problem]) => {
-          if (problem?.error !== undefined) throw problem.error;
-          const { text = '', hint = '' } = problem ?? {};
-          return errorResult(`edit ${path}`, `${text.replace(/^this/u, 'This')}${hint}`);
-        },
-        write: async ([file], running): Promise<Executed> => {
-          if (file === undefined) throw new TypeError('an edit without a file');
-          const { note } = await writeThrough(files, file.place, file, running);
-          const noted = note === undefined ? {} : { note };
-          if (file.read === null) {
-            return { title: `created ${path}`, output: 'Created.', metadata: { size: file.bytes.length }, ...noted };
-          }
-          return {
-            title: `edited ${path}`,
-            output: `Replaced ${plural(file.count, 'occurrence')} at ${file.positions.join('; ')}.`,
-            metadata: { occurrences: file.count },
-            ...noted,
-            diff: preview,
-          };
-        },
-      });
-    },
+    about: ({ path }, context) => [fileTarget(path, context)],
+    plan: (edit, context) => planEdits(files, [edit], context, ONE_EDIT),
   });
 }
 
@@ -87,120 +55,120 @@ export function editFileTool(files: FileAccess): Tool {
 export function applyPatchTool(files: FileAccess): Tool {
   return defineTool({
     name: 'apply_patch',
+    isRecorded: true,
     description:
       'Make several exact text replacements in one or more files as one step: if one cannot be made, no file changes. Read the files first. For a single replacement use edit_file.',
     parameters: patchSchema,
     // Done twice it would fail, or change other places: after a crash its outcome counts as unknown.
     effect: 'effect',
-    about: ({ edits }, context) => filesOf(edits, context),
-    plan: ({ edits }, context) => {
-      const preview = edits
-        .map((edit) => `${escapeControlChars(edit.path)}\n${previewOf(edit.oldText, edit.newText)}`)
-        .join('\n\n');
-      return planEdits(files, edits, context, {
-        preview,
-        shown: preview,
-        ask: async ({ path, asks }) =>
-          asks === null
-            ? undefined
-            : { title: 'Change files', detail: `${escapeControlChars(path)}\n\n${preview}`, reason: asks, path },
-        fail: (problems) => {
-          const shown = problems.slice(0, MOST_SHOWN).map(({ n, path, text }) => `Edit ${n} (${path}): ${text}`);
-          const more = problems.length > MOST_SHOWN ? [`… and ${problems.length - MOST_SHOWN} more.`] : [];
-          const output = ['Nothing was changed.', ...shown, ...more].join('\n');
-          return errorResult('patch', output, { problems: problems.length });
-        },
-        write: async (drafted, running) => {
-          const written = await writeAll(drafted, files, running);
-          if ('failure' in written) return errorResult('patch', written.failure);
-          const note = written.notes.join('\n');
-          const done = drafted.map(({ path, read, positions }) => {
-            return `${path}: ${[...(read === null ? ['new'] : []), ...positions].join('; ')}`;
-          });
-          return {
-            title: `patched ${plural(drafted.length, 'file')}`,
-            output: done.join('\n'),
-            metadata: { files: drafted.length, edits: edits.length },
-            ...(note === '' ? {} : { note }),
-            diff: preview,
-          };
-        },
-      });
-    },
+    about: ({ edits }, context) => [...new Set(edits.map(({ path }) => path))].map((path) => fileTarget(path, context)),
+    plan: ({ edits }, context) => planEdits(files, edits, context, PATCH),
   });
 }
 
 /** What the two tools say differently. */
 interface EditWords {
-  readonly preview: string;
-  /** What a call in a group would show of the files: what does not fit is answered with the lines that stand there. */
-  readonly shown: string;
-  readonly ask: (place: Inside) => Promise<ApprovalRequest | undefined>;
-  readonly fail: (problems: readonly Problem[]) => Executed;
-  readonly write: (drafted: readonly DraftedFile[], running: ToolContext) => Promise<Executed>;
+  readonly title: string;
+  /** What people see of the change. */
+  readonly preview: (edits: readonly FileEdit[]) => string;
+  /** What of it stands in the question, below the path that is asked about. */
+  readonly asked: (preview: string) => string;
+  readonly impossible: (problems: readonly Problem[]) => Executed;
+  /** `left`: which files stay changed though one could not be written. */
+  readonly broken: (path: string, error: unknown, left: readonly string[]) => Executed;
+  readonly noted: (path: string, note: string) => string;
+  readonly done: (files: readonly DraftedFile[], edits: number) => Executed;
 }
 
-function filesOf(edits: readonly { readonly path: string }[], context: ToolContext): readonly EffectTarget[] {
-  return [...new Set(edits.map(({ path }) => path))].map((path) => fileTarget(path, context));
-}
+const ONE_EDIT: EditWords = {
+  title: 'Change a file',
+  preview: ([edit]) => previewOf(edit?.oldText ?? '', edit?.newText ?? ''),
+  asked: (preview) => preview,
+  impossible: ([problem]) => {
+    if (problem?.error !== undefined) throw problem.error;
+    const { path = '', text = '', hint = '' } = problem ?? {};
+    return errorResult(`edit ${path}`, `${text.replace(/^this/u, 'This')}${hint}`);
+  },
+  broken: (_path, error) => {
+    throw error;
+  },
+  noted: (_path, note) => note,
+  done: ([file]): Executed => {
+    const { path = '', bytes = [], count = 0, positions = [], read = null } = file ?? {};
+    const size = bytes.length;
+    if (read === null) return { title: `created ${path}`, output: 'Created.', metadata: { size }, diff: undefined };
+    const output = `Replaced ${plural(count, 'occurrence')} at ${positions.join('; ')}.`;
+    return { title: `edited ${path}`, output, metadata: { occurrences: count } };
+  },
+};
 
+const PATCH: EditWords = {
+  title: 'Change files',
+  preview: (edits) => edits.map((edit) => `${escapeControlChars(edit.path)}\n${ONE_EDIT.preview([edit])}`).join('\n\n'),
+  asked: (preview) => `\n${preview}`,
+  impossible: (problems) => {
+    const shown = problems.slice(0, MOST_SHOWN).map(({ n, path, text }) => `Edit ${n} (${path}): ${text}`);
+    const more = problems.length > MOST_SHOWN ? [`… and ${problems.length - MOST_SHOWN} more.`] : [];
+    return errorResult('patch', ['Nothing was changed.', ...shown, ...more].join('\n'), { problems: problems.length });
+  },
+  broken: (path, error, left) => {
+    const rest = left.length === 0 ? ['Nothing was changed.'] : left;
+    return errorResult('patch', [`${path} could not be written: ${failureLine(error)}`, ...rest].join('\n'));
+  },
+  noted: (path, note) => `${path}: ${note}`,
+  done: (files, edits) => ({
+    title: `patched ${plural(files.length, 'file')}`,
+    output: files
+      .map(({ path, read, positions }) => `${path}: ${[...(read === null ? ['new'] : []), ...positions].join('; ')}`)
+      .join('\n'),
+    metadata: { files: files.length, edits },
+  }),
+};
+
+/**
+ * Plans edits of one or more files. What becomes of the files is worked out here only where a person may be asked about
+ * it; otherwise when the call runs and holds a slot.
+ */
 async function planEdits(
   files: FileAccess,
   edits: readonly FileEdit[],
   context: ToolContext,
   words: EditWords,
 ): Promise<Planned> {
-  const places = new Map<string, Inside>();
-  const close = async (): Promise<void> => {
-    for (const place of places.values()) place[Symbol.dispose]();
-  };
-  try {
-    for (const { path } of edits) {
-      if (!places.has(path)) places.set(path, await files.guard.openInside(path, 'write', callerOf(context)));
-    }
+  const [path = '', ...more] = edits.map((edit) => edit.path);
+  return await planInside(files.guard, { path, more, access: 'write' }, context, async (_first, places) => {
+    const all = [...new Map(Array.from(places.values(), (place) => [place.path, place])).values()];
     // A yes opens one file, so at most one of them may need it.
-    const asked = new Map([...places.values()].flatMap((place) => (place.asks === null ? [] : [[place.path, place]])));
-    if (asked.size > 1) {
-      await close();
-      return { denied: `${asked.size} of these files need a yes each; change them in calls of their own.` };
+    const asked = all.filter(({ asks }) => asks !== null);
+    if (asked.length > 1) {
+      return { denied: `${asked.length} of these files need a yes each; change them in calls of their own.` };
     }
-    const draft = await draftEdits(edits, places, context);
-    const [first] = asked.values();
-    const asks = first === undefined ? await askAboutLoss(files, draft, words) : await words.ask(first);
-    const mayAsk = asks !== undefined || context.conversation.taint.untrusted;
-    const plan: Plan = {
+    const preview = words.preview(edits);
+    const { untrusted } = context.conversation.taint;
+    const versioned = await Promise.all(all.map((place) => files.versioned?.(place.path)));
+    const mayAsk = untrusted || asked.length > 0 || versioned.some((file) => file?.losesTooMuch !== undefined);
+    const draft = mayAsk ? await draftEdits(edits, places, context) : null;
+    const ask = (place: Inside, after: string | null) =>
+      askToChange(files, place, { title: words.title, after, preview: () => words.asked(preview) });
+    const [first] = asked;
+    const losing = first === undefined && draft?.problems.length === 0 ? draft.files : [];
+    let asks = first === undefined ? undefined : await ask(first, null);
+    for (const { place, bytes } of losing) asks ??= await ask(place, Buffer.from(bytes).toString());
+    // What becomes of the files depends on what they hold now.
+    const contents = draft?.read.map((file) => [file.path, sha256(file.bytes)]);
+    return {
       asks,
-      // What becomes of the files depends on what they hold now.
-      ...(mayAsk ? { covers: { contents: draft.read.map(({ path, bytes }) => [path, sha256(bytes)]) } } : {}),
-      ...(edits.every(({ oldText }) => oldText === '') ? {} : { reaches: showsInGroup(words.shown) }),
+      ...(asks !== undefined || untrusted ? { covers: { contents } } : {}),
+      ...(edits.every(({ oldText }) => oldText === '') ? {} : { reaches: showsInGroup(PATCH.preview(edits)) }),
       run: async (signal) => {
-        if (draft.problems.length === 0) return await words.write(draft.files, { ...context, signal });
-        const { shown } = draft;
+        const running = { ...context, signal };
+        const { problems, files: drafted, shown } = draft ?? (await draftEdits(edits, places, running));
+        if (problems.length === 0) return await writeAll(drafted, files, { words, edits, preview }, running);
         const bits = shown.length === 0 ? {} : await bitsOfFiles(files.origins, { paths: [], shown });
-        return { ...words.fail(draft.problems), ...bits };
+        return { ...words.impossible(problems), ...bits };
       },
-      close,
     };
-    return plan;
-  } catch (error) {
-    await close();
-    return { denied: failureLine(error) };
-  }
-}
-
-/** Asks about the first file of which the edits would lose too much. */
-async function askAboutLoss(
-  files: FileAccess,
-  { files: drafted, problems }: Draft,
-  { preview }: EditWords,
-): Promise<ApprovalRequest | undefined> {
-  if (files.versioned === undefined || problems.length > 0) return undefined;
-  for (const { place, bytes } of drafted) {
-    const after = Buffer.from(bytes).toString();
-    const asked = await askToChange(files, place, { after, preview: () => preview });
-    if (asked !== undefined) return asked;
-  }
-  return undefined;
+  });
 }
 
 /** A file as the edits leave it; nothing of that is on the disk yet. */
@@ -209,7 +177,7 @@ interface DraftedFile {
   /** As it was named first. */
   readonly path: string;
   /** Null: it is new. */
-  readonly read: ShownFile | null;
+  readonly read: FileContent | null;
   readonly bytes: Uint8Array;
   /** Replacements. */
   readonly count: number;
@@ -233,8 +201,8 @@ interface Draft {
   readonly files: readonly DraftedFile[];
   readonly problems: readonly Problem[];
   /** All files that were read, and those of which a problem repeats something. */
-  readonly read: readonly ShownFile[];
-  readonly shown: readonly ShownFile[];
+  readonly read: readonly FileContent[];
+  readonly shown: readonly FileContent[];
 }
 
 interface OpenFile extends Omit<DraftedFile, 'bytes'> {
@@ -252,34 +220,32 @@ async function draftEdits(
 ): Promise<Draft> {
   const open = new Map<string, OpenFile>();
   const problems: Problem[] = [];
-  const shown: ShownFile[] = [];
-  for (const [n, edit] of edits.entries()) {
+  const shown: FileContent[] = [];
+  for (const [i, edit] of edits.entries()) {
     context.signal.throwIfAborted();
     const { path } = edit;
     const place = places.get(path);
     if (place === undefined) continue;
-    const known = open.get(place.path) ?? (await load(edit, place, context));
-    const say = (problem: Omit<Problem, 'n' | 'path'>): void => void problems.push({ n: n + 1, path, ...problem });
-    if ('problem' in known) {
-      say(known.problem);
-      continue;
-    }
     const isNew = edit.oldText === '';
-    if (isNew && open.has(place.path)) {
-      say({ text: 'oldText is empty, which is for new files only.' });
+    const known = open.get(place.path);
+    const file = known ?? (await load(edit, place, context));
+    const say = (problem: Omit<Problem, 'n' | 'path'>): void => void problems.push({ n: i + 1, path, ...problem });
+    if ('problem' in file) {
+      say(file.problem);
       continue;
     }
-    open.set(place.path, known);
+    open.set(place.path, file);
+    if (isNew && known !== undefined) say({ text: 'oldText is empty, which is for new files only.' });
     if (isNew) continue;
-    const edited = editText(known.text, edit);
+    const edited = editText(file.text, edit);
     if ('problem' in edited) {
       say({ text: edited.problem });
-      if (edited.shows && known.read !== null) shown.push(known.read);
+      if (edited.shows && file.read !== null) shown.push(file.read);
       continue;
     }
-    known.text = edited.text;
-    known.count += edited.count;
-    known.positions.push(edited.where);
+    file.text = edited.text;
+    file.count += edited.count;
+    file.positions.push(edited.where);
   }
   const files = [...open.values()].map(({ text, format, ...file }) => ({ ...file, bytes: encodeText(text, format) }));
   return { files, problems, read: files.flatMap(({ read }) => read ?? []), shown };
@@ -292,10 +258,10 @@ async function load(
   context: ToolContext,
 ): Promise<OpenFile | { readonly problem: Omit<Problem, 'n' | 'path'> }> {
   const file = { place, path, count: 0, positions: [] };
+  if (oldText === '' && place.stat === null) {
+    return { ...file, read: null, format: { encoding: 'utf-8', bom: false }, text: newText };
+  }
   if (oldText === '') {
-    if (place.stat === null) {
-      return { ...file, read: null, format: { encoding: 'utf-8', bom: false }, text: newText };
-    }
     const text = 'oldText is empty, which is for new files only, and the file exists.';
     return { problem: { text, hint: ' Use write_file to replace it.' } };
   }
@@ -310,31 +276,36 @@ async function load(
   }
 }
 
-/** Writes one after the other; when one fails, those before it are put back. `notes` of those that the editor took. */
+interface Edits {
+  readonly words: EditWords;
+  readonly edits: readonly FileEdit[];
+  readonly preview: string;
+}
+
+/** Writes one after the other; when one fails, those before it are put back. */
 async function writeAll(
   drafted: readonly DraftedFile[],
   files: FileAccess,
+  { words, edits, preview }: Edits,
   context: ToolContext,
-): Promise<{ readonly failure: string } | { readonly notes: readonly string[] }> {
-  const written: DraftedFile[] = [];
+): Promise<Executed> {
   const notes: string[] = [];
-  for (const file of drafted) {
+  for (const [n, file] of drafted.entries()) {
     try {
       context.signal.throwIfAborted();
       const { note } = await writeThrough(files, file.place, file, context);
-      if (note !== undefined) notes.push(`${file.path}: ${note}`);
-      written.push(file);
+      if (note !== undefined) notes.push(words.noted(file.path, note));
     } catch (error) {
       const left: string[] = [];
-      for (const done of written.toReversed()) {
+      for (const done of drafted.slice(0, n).toReversed()) {
         const problem = await putBack(done, files, context);
         if (problem !== null) left.push(`${done.path} stays changed: ${problem}`);
       }
-      const rest = left.length === 0 ? 'Nothing was changed.' : left.join('\n');
-      return { failure: `${file.path} could not be written: ${failureLine(error)}\n${rest}` };
+      return words.broken(file.path, error, left);
     }
   }
-  return { notes };
+  const note = notes.length === 0 ? {} : { note: notes.join('\n') };
+  return { diff: preview, ...words.done(drafted, edits.length), ...note };
 }
 
 /** What was there before, unless somebody changed the file meanwhile. Null when it is there again. */
@@ -350,7 +321,7 @@ async function putBack(
     if (read === null) await place.remove();
     else {
       const saved = read.saved === undefined ? {} : { saved: now.bytes };
-      await replaceFile(guard, place, { path, bytes: read.bytes, before: { ...read, ...now, ...saved } }, context);
+      await putFile(place, { path, bytes: read.bytes, before: { ...now, ...saved } }, context);
     }
     return null;
   } catch (error) {

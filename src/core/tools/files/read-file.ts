@@ -1,29 +1,22 @@
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { basename } from 'node:path';
 import * as z from 'zod';
 import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { readingBudgetMs, type DocumentSource, type ReadDocument } from '../documents/document-reader.ts';
+import type { ReadDocument } from '../documents/document-reader.ts';
 import type { DocumentAnswers } from '../documents/document-task.ts';
 import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
-import { askToRead, planInside } from './access.ts';
-import { asEditorShows, isUnsaved } from './editor-buffer.ts';
-import { bitsOfFile, type FileOrigins, TEXT_SOURCE } from './taint.ts';
-import { decodeText, imageType, MOST_IMAGE_BYTES } from './file-text.ts';
+import { askToRead, planInside, requireReadable, type FileContent } from './access.ts';
+import { bitsOfFile, type FileOrigins, type ResultBits, TEXT_SOURCE } from './taint.ts';
+import { decodeText, imageType } from './file-text.ts';
 import { errorResult } from '../registry/result.ts';
 import { defineTool, showsInGroup, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from '../tool.ts';
-import { requireReadable } from './whole-file.ts';
 
 const MOST_LINES = 2_000;
 /** Larger texts are looked through in a child process. */
 const LARGE = 1024 * 1024;
-/** Of the text of a document. */
-const MOST_CHARS = 2_000_000;
 /** Of a file, for telling what it is. */
 const START_BYTES = 4_096;
-/** Documents whose text is kept for the next page. */
-const KEPT_DOCUMENTS = 4;
 
 export interface ReadFileOptions {
   readonly guard: PathGuard;
@@ -44,7 +37,7 @@ const parameters = z.object({
 });
 
 export function readFileTool(options: ReadFileOptions): Tool {
-  const documents: Documents = new Map();
+  const documents = new Map<string, DocumentAnswers['pdf' | 'office']>();
   return defineTool({
     name: 'read_file',
     fits: 'tiny',
@@ -61,152 +54,81 @@ export function readFileTool(options: ReadFileOptions): Tool {
         run: async (signal) => {
           requireReadable(place, path);
           await using handle = await place.open();
+          const { stat } = place.pinned;
           const wish = { offset, column, limit, pageChars: options.pageChars };
-          const file = { place, handle, path: place.path, stat: place.pinned.stat };
-          const reader = READERS[kindOf(await startOf(file), file.stat.size)];
-          return await reader({ ...options, path, file, wish, context: { ...context, signal } }, documents);
+          const file = { path: place.path, handle, stat };
+          const reading: Reading = { ...options, path, file, wish, context: { ...context, signal } };
+          const kind = kindOf(await startOf(handle), stat.size);
+          if (kind === 'text') return paged(reading, await readPlain(reading, place));
+          const { readDocument, readImage, readLarge } = await import('./read-document.ts');
+          if (kind === 'image') return await readImage(reading);
+          return paged(reading, await (kind === 'large' ? readLarge(reading) : readDocument(kind, reading, documents)));
         },
       })),
   });
 }
 
-interface OpenedFile {
-  readonly place: Inside;
-  readonly handle: FileHandle;
-  /** Real. */
+/** What a call reads, and how. */
+export interface Reading extends ReadFileOptions {
+  /** As the model named it. */
   readonly path: string;
-  readonly stat: Stats;
-}
-
-interface Reading extends ReadFileOptions {
-  readonly path: string;
-  readonly file: OpenedFile;
+  /** The opened file, by its real path. */
+  readonly file: { readonly path: string; readonly handle: FileHandle; readonly stat: Stats };
   readonly wish: PageWish;
   readonly context: ToolContext;
 }
 
-type Kind = 'image' | 'pdf' | 'office' | 'large' | 'text';
-type Documents = Map<string, DocumentAnswers['pdf' | 'office']>;
-type Reader = (reading: Reading, documents: Documents) => Promise<ToolResult>;
-
 /** How the file begins. */
-async function startOf({ handle }: OpenedFile): Promise<Buffer> {
+async function startOf(handle: FileHandle): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
   return buffer.subarray(0, bytesRead);
 }
 
 /** By what is in it, never by its name. An archive may turn out to be no document. */
-function kindOf(start: Buffer, size: number): Kind {
+function kindOf(start: Buffer, size: number): 'image' | 'pdf' | 'office' | 'large' | 'text' {
   if (imageType(start) !== undefined) return 'image';
   if (start.subarray(0, 5).toString('latin1') === '%PDF-') return 'pdf';
   if (start.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004') return 'office';
   return size > LARGE ? 'large' : 'text';
 }
 
-function sourceOf({ handle, stat }: OpenedFile): DocumentSource {
-  return { descriptor: handle.fd, size: stat.size };
+/** A page of what a file holds. */
+export interface ReadPage {
+  /** Null: it is a binary file. */
+  readonly page: LinePage | null;
+  readonly facts: ToolMetadata;
+  /** How strangers' it is. */
+  readonly bits: ResultBits;
+  /** What the last page says, and what one says instead that has no lines. */
+  readonly end?: string;
+  readonly empty?: string;
 }
 
-const READERS: Readonly<Record<Kind, Reader>> = {
-  image: readImage,
-  pdf: (reading, documents) => readText('pdf', reading, documents),
-  office: (reading, documents) => readText('office', reading, documents),
-  large: readLarge,
-  text: async ({ path, file, wish, origins, context }) => {
-    const saved = { path: file.path, stat: file.stat, bytes: await file.handle.readFile() };
-    const shown = await asEditorShows(saved, file.place, context);
-    const { bytes } = shown;
-    const bits = await bitsOfFile(origins, shown);
-    const decoded = decodeText(bytes);
-    if ('binary' in decoded) return { ...binary(path, bytes.length), ...bits };
-    const facts = { ...factsOf(bytes.length, decoded.format.encoding), ...(isUnsaved(shown) ? { unsaved: true } : {}) };
-    return { ...paged(path, linePage(decoded.text, wish), { wish, facts }), ...bits };
-  },
-};
+async function readPlain({ file, wish, origins, context }: Reading, place: Inside): Promise<ReadPage> {
+  const saved: FileContent = { path: file.path, stat: file.stat, bytes: await file.handle.readFile() };
+  const shown = (await context.files.store?.read(saved, place, context)) ?? saved;
+  const size = shown.bytes.length;
+  const bits = await bitsOfFile(origins, shown);
+  const decoded = decodeText(shown.bytes);
+  if ('binary' in decoded) return { page: null, facts: { size }, bits };
+  const { encoding } = decoded.format;
+  const isUnsaved = shown.saved?.equals(shown.bytes) === false;
+  const facts = { size, ...(encoding !== 'utf-8' && { encoding }), ...(isUnsaved && { unsaved: true }) };
+  return { page: linePage(decoded.text, wish), facts, bits };
+}
 
-async function readImage({ path, file, keepImage, origins }: Reading): Promise<ToolResult> {
+function paged({ path, wish }: Reading, { page, facts, bits, end = '', empty }: ReadPage): ToolResult {
   const title = `read ${path}`;
-  const { size } = file.stat;
-  if (keepImage === undefined) return errorResult(title, 'This is an image, and images are not shown here.', { size });
-  if (size > MOST_IMAGE_BYTES) {
-    const most = `models take images of at most ${MOST_IMAGE_BYTES} bytes`;
-    return errorResult(title, `This image has ${size} bytes, but ${most}. Make a smaller copy of it.`, { size });
+  if (page === null) {
+    return { ...errorResult(title, 'This is a binary file, so it is not shown as text.', facts), ...bits };
   }
-  const bytes = await file.handle.readFile();
-  const mediaType = imageType(bytes) ?? '';
-  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, bytes });
-  const kept = await keepImage(bytes);
-  return {
-    title,
-    output: 'The image is shown.',
-    metadata: { type: mediaType, size },
-    media: [{ kind: 'image', mediaType, path: kept, name: basename(file.path), size }],
-    ...bits,
-  };
-}
-
-async function readText(kind: 'pdf' | 'office', reading: Reading, documents: Documents): Promise<ToolResult> {
-  const { path, file, wish, origins } = reading;
-  const { size, ino, mtimeMs, ctimeMs } = file.stat;
-  const key = JSON.stringify([file.path, ino, size, mtimeMs, ctimeMs]);
-  const found = documents.get(key) ?? (await readAnew(kind, reading));
-  documents.delete(key);
-  documents.set(key, found);
-  const [oldest] = documents.keys();
-  if (documents.size > KEPT_DOCUMENTS && oldest !== undefined) documents.delete(oldest);
-  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash: found.hash });
-  if ('format' in found && found.format === null) return { ...binary(path, size), ...bits };
-  const facts = {
-    document: 'format' in found && typeof found.format === 'string' ? found.format : 'pdf',
-    documentTitle: found.title,
-    size,
-  };
-  if (found.text.trim() === '') {
-    const output = '(there is no text in this document; its pages may be pictures)';
-    return { title: `read ${path}`, output, metadata: facts, ...bits };
-  }
-  const result = paged(path, linePage(found.text, wish), { wish, facts });
-  const isEnd = found.cut && result.metadata['truncated'] === false;
-  const more = isEnd ? '\n\n(the document has more text, but no more of it can be read)' : '';
-  return { ...result, output: result.output + more, ...bits };
-}
-
-function readerOf({ person, signal }: ToolContext): Parameters<ReadDocument>[3] {
-  return { role: person.role, signal };
-}
-
-function readAnew(
-  kind: 'pdf' | 'office',
-  { file, context, readDocument }: Reading,
-): Promise<DocumentAnswers['pdf' | 'office']> {
-  context.people.progress(`reading ${basename(file.path)}`);
-  const task = { mostChars: MOST_CHARS, budgetMs: readingBudgetMs(kind, file.stat.size) };
-  return readDocument(kind, task, sourceOf(file), readerOf(context));
-}
-
-async function readLarge({ path, file, wish, context, origins, readDocument }: Reading): Promise<ToolResult> {
-  const { size } = file.stat;
-  const { encoding, hash, ...page } = await readDocument('lines', wish, sourceOf(file), readerOf(context));
-  const bits = await bitsOfFile(origins, { path: file.path, stat: file.stat, hash });
-  const result = encoding === null ? binary(path, size) : paged(path, page, { wish, facts: factsOf(size, encoding) });
-  return { ...result, ...bits };
-}
-
-function binary(path: string, size: number): ToolResult {
-  return errorResult(`read ${path}`, 'This is a binary file, so it is not shown as text.', { size });
-}
-
-function factsOf(size: number, encoding: string): ToolMetadata {
-  return encoding === 'utf-8' ? { size } : { size, encoding };
-}
-
-function paged(path: string, page: LinePage, { wish, facts }: { wish: PageWish; facts: ToolMetadata }): ToolResult {
   const { text, lines, next } = page;
-  const title = `read ${path}`;
-  if (lines === 0) return { title, output: '(the file is empty)', metadata: { ...facts, lines } };
+  if (empty !== undefined) return { title, output: empty, metadata: facts, ...bits };
+  if (lines === 0) return { title, output: '(the file is empty)', metadata: { ...facts, lines }, ...bits };
   if (wish.offset > lines) {
-    return errorResult(title, `The file has ${lines} lines; line ${wish.offset} was asked for.`, facts);
+    return { ...errorResult(title, `The file has ${lines} lines; line ${wish.offset} was asked for.`, facts), ...bits };
   }
-  const rest = next === null ? '' : `\n\n(${lines - next + 1} more lines; continue at offset ${next})`;
-  return { title, output: text + rest, metadata: { lines, ...facts, truncated: next !== null } };
+  const rest = next === null ? end : `(${lines - next + 1} more lines; continue at offset ${next})`;
+  const output = rest === '' ? text : `${text}\n\n${rest}`;
+  return { title, output, metadata: { lines, ...facts, truncated: next !== null }, ...bits };
 }

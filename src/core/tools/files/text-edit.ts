@@ -13,14 +13,7 @@ export const fileEditSchema = z.object({
   replaceAll: z.boolean().optional().describe('True replaces every occurrence. Default: false.'),
 });
 
-/** One exact piece of a text, and what stands there afterwards. */
-export interface TextEdit {
-  /** Not empty. Its line ends may be of another kind than the text's. */
-  readonly oldText: string;
-  readonly newText: string;
-  /** @default false: it must occur exactly once */
-  readonly replaceAll?: boolean;
-}
+export type FileEdit = z.infer<typeof fileEditSchema>;
 
 type EditedText =
   | { readonly text: string; readonly count: number; /** `line 3`, `lines 3, 9`. */ readonly where: string }
@@ -38,7 +31,7 @@ const MOST_POSITIONS = 20;
  * Replaces a piece of a text and keeps the text's line ends, whichever of CR, CRLF and LF each line has. What can't be
  * replaced is explained in one sentence with line numbers.
  */
-export function editText(text: string, { oldText, newText, replaceAll = false }: TextEdit): EditedText {
+export function editText(text: string, { oldText, newText, replaceAll = false }: Omit<FileEdit, 'path'>): EditedText {
   const flat = toLf(text);
   const wanted = toLf(oldText);
   const positions = occurrences(flat, wanted, replaceAll ? wanted.length : 1);

@@ -1,9 +1,17 @@
 import * as z from 'zod';
 import { plural } from '../../util/text.ts';
 import { defineTool, type Tool } from '../tool.ts';
-import { askToChange, fileTarget, planInside, type FileAccess } from './access.ts';
+import {
+  askToChange,
+  fileTarget,
+  freeText,
+  planInside,
+  readReplaced,
+  writeThrough,
+  type FileAccess,
+  type ReplacedFile,
+} from './access.ts';
 import { previewOf } from './change-preview.ts';
-import { freeText, readReplaced, writeThrough, type ReplacedFile } from './whole-file.ts';
 
 const parameters = z.object({
   path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),
@@ -14,6 +22,7 @@ export function writeFileTool(files: FileAccess): Tool {
   return defineTool({
     name: 'write_file',
     fits: 'tiny',
+    isRecorded: true,
     description:
       'Create a file, with missing folders, or replace the whole content of one. To change a part use edit_file.',
     parameters,
@@ -26,20 +35,21 @@ export function writeFileTool(files: FileAccess): Tool {
           previewOf(await freeText(files.guard, place, before, context), content);
         const preview = async (): Promise<string> => previewOver(await readReplaced(place, context).catch(() => null));
         return {
-          asks: await askToChange(files, place, { after: content, preview }),
+          asks: await askToChange(files, place, { title: 'Change a file', after: content, preview }),
           run: async (signal) => {
             const running = { ...context, signal };
             const bytes = Buffer.from(content, 'utf8');
             const before = await readReplaced(place, running);
             const diff = await previewOver(before);
-            const { created, note } = await writeThrough(files, place, { path, bytes, before }, running);
+            const { note } = await writeThrough(files, place, { path, bytes, before }, running);
             const lines = content === '' ? 0 : content.replace(/(?:\r\n|\r|\n)$/u, '').split(/\r\n|\r|\n/u).length;
+            const did = before === null ? 'created' : 'replaced';
             return {
-              title: `${created ? 'created' : 'replaced'} ${path}`,
-              output: `${created ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
+              title: `${did} ${path}`,
+              output: `${before === null ? 'Created' : 'Replaced'} with ${plural(lines, 'line')}.`,
               metadata: { size: bytes.length },
               ...(note === undefined ? {} : { note }),
-              ...(created ? {} : { diff }),
+              ...(before === null ? {} : { diff }),
             };
           },
         };
