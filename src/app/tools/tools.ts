@@ -4,7 +4,6 @@ import { PathGuard } from '../../core/security/paths/open-inside.ts';
 import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
 import { builtinTools } from '../../core/tools/builtin.ts';
 import { batchTool } from '../../core/tools/batch.ts';
-import { withFolders } from '../../core/tools/files/taint.ts';
 import { ToolRegistry, type KeepWhole } from '../../core/tools/registry/registry.ts';
 import { STAY_SILENT } from '../../core/tools/stay-silent.ts';
 import type { Tool } from '../../core/tools/tool.ts';
@@ -19,12 +18,10 @@ export function createTools(
   app: App,
   wrapTool: ((tool: Tool) => Tool) | undefined,
 ): Pick<App, 'tools' | 'guard' | 'sandbox' | 'files' | 'fetch'> {
-  const { journal, spill, media, changes, origins: marks, audit, background } = app;
+  const { journal, spill, media, changes, origins, audit, background } = app;
   const { config, loaded, paths, env, redact, clock, random } = app;
   const { tools, agent } = config;
-  const foreignSkillFolders = async (): Promise<readonly string[]> =>
-    (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
-  const origins = withFolders(marks, foreignSkillFolders);
+  origins.alsoIn(async () => (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : [])));
   const maxOutput = agent.toolResultChars;
   const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
   const registry = new ToolRegistry({

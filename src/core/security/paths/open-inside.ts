@@ -6,7 +6,15 @@ import { AppError, errorCode } from '../../util/errors.ts';
 import { systemRandom } from '../../util/random.ts';
 import { MEANT_NAMES } from './names.ts';
 import { CALLS, changedSince, fileError, isSameFile, pin, refused, type FileCalls, type Pinned } from './pinned.ts';
-import { decidePath, within, type OwnPaths, type PathAccess, type PathCaller, type PathRoots } from './rules.ts';
+import {
+  decidePath,
+  mayBeSessions,
+  within,
+  type OwnPaths,
+  type PathAccess,
+  type PathCaller,
+  type PathRoots,
+} from './rules.ts';
 
 export interface PathGuardOptions {
   readonly paths: OwnPaths;
@@ -221,7 +229,7 @@ export class PathGuard {
       home: outerHome,
       readRoots: [
         ...configured.filter(isOutside),
-        ...session.filter((root) => isOutside(root) || within(ownHome, root)),
+        ...session.filter((root) => mayBeSessions(root, { home: ownHome, host: outerHome })),
         ...ownRoots,
       ],
       ownRoots,

@@ -20,7 +20,7 @@ import {
 } from './access.ts';
 import { previewOf } from './change-preview.ts';
 import { decodeText, encodeText, type TextFormat } from './file-text.ts';
-import { bitsOfFiles } from './taint.ts';
+import { bitsOf } from './taint.ts';
 import { editText, fileEditSchema, type FileEdit } from './text-edit.ts';
 
 const MOST_EDITS = 100;
@@ -164,7 +164,7 @@ async function planEdits(
         const running = { ...context, signal };
         const { problems, files: drafted, shown } = draft ?? (await draftEdits(edits, places, running));
         if (problems.length === 0) return await writeAll(drafted, files, { words, edits, preview }, running);
-        const bits = shown.length === 0 ? {} : await bitsOfFiles(files.origins, { paths: [], shown });
+        const bits = shown.length === 0 ? {} : await bitsOf(files.origins, { shown });
         return { ...words.impossible(problems), ...bits };
       },
     };

@@ -11,7 +11,7 @@ import { errorMessage } from '../../util/errors.ts';
 import { plural } from '../../util/text.ts';
 import { askToRead, callerOf, openAllowed, planInside } from './access.ts';
 import { NOT_ENTERED } from './search/walk.ts';
-import { bitsOfFolders, type FileOrigins, NAMES_SOURCE } from './taint.ts';
+import { bitsOf, type FileOrigins, NAMES_SOURCE } from './taint.ts';
 import { defineTool, showsInGroup, type Executed, type Tool, type ToolContext } from '../tool.ts';
 
 const MOST_ENTRIES = 500;
@@ -47,7 +47,7 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
           const listing: Listing = { guard, context: { ...context, signal }, lines: [], names: [], folders: [] };
           const more = await list(listing, { place, path, indent: '' }, depth);
           const { lines, names, folders } = listing;
-          const bits = await bitsOfFolders(origins, { folders, names });
+          const bits = await bitsOf(origins, { folders, names });
           const rest = more ? `\n(there are more than ${MOST_ENTRIES} entries; list one of the folders in it)` : '';
           return {
             title: `listed ${path}`,

@@ -6,7 +6,7 @@ import { errorResult } from '../registry/result.ts';
 import type { ToolResult } from '../tool.ts';
 import { imageType, MOST_IMAGE_BYTES } from './file-text.ts';
 import type { Reading, ReadPage } from './read-file.ts';
-import { bitsOfFile } from './taint.ts';
+import { bitsOf } from './taint.ts';
 
 /** Characters of the text of a document. */
 const MOST_CHARS = 2_000_000;
@@ -24,7 +24,7 @@ export async function readImage({ path, file, keepImage, origins }: Reading): Pr
   }
   const bytes = await file.handle.readFile();
   const mediaType = imageType(bytes) ?? '';
-  const bits = await bitsOfFile(origins, { ...file, bytes });
+  const bits = await bitsOf(origins, { shown: [{ ...file, bytes }] });
   const kept = await keepImage(bytes);
   return {
     title,
@@ -54,7 +54,7 @@ export async function readDocument(
   kept.set(key, found);
   const [oldest] = kept.keys();
   if (kept.size > KEPT_DOCUMENTS && oldest !== undefined) kept.delete(oldest);
-  const bits = await bitsOfFile(origins, { ...file, hash: found.hash });
+  const bits = await bitsOf(origins, { shown: [{ ...file, hash: found.hash }] });
   const format = 'format' in found ? found.format : 'pdf';
   if (format === null) return { page: null, facts: { size }, bits };
   return {
@@ -71,7 +71,7 @@ export async function readLarge(reading: Reading): Promise<ReadPage> {
   const { file, wish, origins } = reading;
   const { size } = file.stat;
   const { encoding, hash, ...page } = await reading.readDocument('lines', wish, sourceOf(reading), readerOf(reading));
-  const bits = await bitsOfFile(origins, { ...file, hash });
+  const bits = await bitsOf(origins, { shown: [{ ...file, hash }] });
   if (encoding === null) return { page: null, facts: { size }, bits };
   return { page, facts: { size, ...(encoding !== 'utf-8' && { encoding }) }, bits };
 }

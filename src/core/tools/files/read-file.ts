@@ -7,7 +7,7 @@ import type { ReadDocument } from '../documents/document-reader.ts';
 import type { DocumentAnswers } from '../documents/document-task.ts';
 import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
 import { askToRead, planInside, requireReadable, type FileContent } from './access.ts';
-import { bitsOfFile, type FileOrigins, type ResultBits, TEXT_SOURCE } from './taint.ts';
+import { bitsOf, type FileOrigins, type ResultBits, TEXT_SOURCE } from './taint.ts';
 import { decodeText, imageType } from './file-text.ts';
 import { errorResult } from '../registry/result.ts';
 import { defineTool, showsInGroup, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from '../tool.ts';
@@ -108,7 +108,7 @@ async function readPlain({ file, wish, origins, context }: Reading, place: Insid
   const saved: FileContent = { path: file.path, stat: file.stat, bytes: await file.handle.readFile() };
   const shown = (await context.files.store?.read(saved, place, context)) ?? saved;
   const size = shown.bytes.length;
-  const bits = await bitsOfFile(origins, shown);
+  const bits = await bitsOf(origins, { shown: [shown] });
   const decoded = decodeText(shown.bytes);
   if ('binary' in decoded) return { page: null, facts: { size }, bits };
   const { encoding } = decoded.format;

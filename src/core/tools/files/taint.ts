@@ -1,6 +1,3 @@
-import { basename, dirname } from 'node:path';
-import { within } from '../../security/paths/rules.ts';
-import { walksInto, namesPath } from '../../storage/named-paths.ts';
 import type { UntrustedFiles } from '../../storage/untrusted-files.ts';
 import type { ToolResult } from '../tool.ts';
 
@@ -16,30 +13,6 @@ export type FileOrigins = Pick<
 
 export type ResultBits = Pick<ToolResult, 'untrusted' | 'private'>;
 
-/** The default mark: files that tools may read are private to the owner. */
-const OWNERS: ResultBits = { private: true };
-
-/** The same origins, with files in further folders counting as untrusted too. `folders`: real paths. */
-export function withFolders(origins: FileOrigins, folders: () => Promise<readonly string[]>): FileOrigins {
-  const isIn = async (path: string): Promise<boolean> => (await folders()).some((folder) => within(folder, path));
-  return {
-    mark: (name, bytes) => origins.mark(name, bytes),
-    holds: async (file) => (await origins.holds(file)) || (await isIn(file.path)),
-    holdsFolder: async (path) => (await origins.holdsFolder(path)) || (await isIn(path)),
-    holdsUnder: async (root) =>
-      (await origins.holdsUnder(root)) ||
-      (await folders()).some((folder) => within(root, folder) || within(folder, root)),
-    knowsName: (names) => origins.knowsName(names),
-    isNamedIn: async (command, cwd) => {
-      if (await origins.isNamedIn(command, cwd)) return true;
-      if (cwd === undefined) return false;
-      const places = await folders();
-      return namesPath(command, cwd, places) || walksInto(command, cwd, places);
-    },
-    during: (work) => origins.during(work),
-  };
-}
-
 /** A file as it was read. `saved`: what is on the disk where an editor shows something else. */
 type ReadFile = Parameters<FileOrigins['holds']>[0] & { readonly saved?: Uint8Array };
 
@@ -51,34 +24,25 @@ export async function holdsStrangers(origins: FileOrigins | undefined, file: Rea
   return saved !== undefined && (await origins.holds({ path: file.path, stat: file.stat, bytes: saved }));
 }
 
-/** The bits of a result that shows something of a file. Without origins nothing is known of strangers. */
-export async function bitsOfFile(origins: FileOrigins | undefined, file: ReadFile): Promise<ResultBits> {
-  return (await holdsStrangers(origins, file)) ? { ...OWNERS, untrusted: true } : OWNERS;
-}
-
-/** The bits of a result that names what is in some folders, by their real paths. */
-export async function bitsOfFolders(
+/**
+ * The bits of a result that shows something of files (`shown`), and names what is in folders, by their real paths. Files that
+ * tools may read are private to the owner.
+ */
+export async function bitsOf(
   origins: FileOrigins | undefined,
-  { folders, names }: { readonly folders: readonly string[]; readonly names: readonly string[] },
+  {
+    shown = [],
+    names = [],
+    folders = [],
+  }: {
+    readonly shown?: readonly ReadFile[];
+    readonly names?: readonly string[];
+    readonly folders?: Iterable<string>;
+  },
 ): Promise<ResultBits> {
-  if (origins === undefined) return OWNERS;
-  const isUntrusted =
-    (await origins.knowsName(names)) || (await anyOf(folders, (folder) => origins.holdsFolder(folder)));
-  return isUntrusted ? { ...OWNERS, untrusted: true } : OWNERS;
-}
-
-/** The bits of a result that names files, by their real paths, and shows something of some of them. */
-export async function bitsOfFiles(
-  origins: FileOrigins | undefined,
-  { paths, shown }: { readonly paths: readonly string[]; readonly shown: readonly ReadFile[] },
-): Promise<ResultBits> {
-  if (origins !== undefined && (await anyOf(shown, (file) => holdsStrangers(origins, file))))
-    return { ...OWNERS, untrusted: true };
-  const folders = [...new Set(paths.map((path) => dirname(path)))];
-  return await bitsOfFolders(origins, { folders, names: paths.map((path) => basename(path)) });
-}
-
-async function anyOf<T>(items: readonly T[], is: (item: T) => Promise<boolean>): Promise<boolean> {
-  for (const item of items) if (await is(item)) return true;
-  return false;
+  const theirs: ResultBits = { private: true, untrusted: true };
+  for (const file of shown) if (await holdsStrangers(origins, file)) return theirs;
+  if (names.length > 0 && (await origins?.knowsName(names)) === true) return theirs;
+  for (const folder of folders) if ((await origins?.holdsFolder(folder)) === true) return theirs;
+  return { private: true };
 }

@@ -1,4 +1,4 @@
-import { relative, sep } from 'node:path';
+import { basename, dirname, relative, sep } from 'node:path';
 import * as z from 'zod';
 import type { Inside, PathGuard } from '../../../security/paths/open-inside.ts';
 import { within } from '../../../security/paths/rules.ts';
@@ -7,7 +7,7 @@ import { oneLine } from '../../../util/text.ts';
 import { errorResult } from '../../registry/result.ts';
 import { defineTool, showsInGroup, type Planned, type Tool, type ToolContext } from '../../tool.ts';
 import { askToRead, callerOf, planInside } from '../access.ts';
-import { bitsOfFiles, NAMES_SOURCE, TEXT_SOURCE, type FileOrigins } from '../taint.ts';
+import { bitsOf, NAMES_SOURCE, TEXT_SOURCE, type FileOrigins } from '../taint.ts';
 import type { FindFiles } from './find.ts';
 import type { WalkBase } from './walk.ts';
 
@@ -136,7 +136,11 @@ function planSearch(
       const quoted = shown.flatMap(({ hash, ...file }) =>
         hash === undefined ? [] : { path: file.path, hash, stat: file },
       );
-      const bits = await bitsOfFiles(origins, { paths: shown.map((file) => file.path), shown: quoted });
+      const bits = await bitsOf(origins, {
+        shown: quoted,
+        names: shown.map((file) => basename(file.path)),
+        folders: new Set(shown.map((file) => dirname(file.path))),
+      });
       return { title, ...found, ...bits };
     },
   }));
