@@ -15,7 +15,7 @@ const WORKERS = [
   'src/core/storage/checkpoint-worker.ts',
   'src/core/memory/search/search-worker.ts',
   'src/core/tools/documents/document-child.ts',
-  'src/core/tools/files/search/find-worker.ts',
+  'src/extensions/files/search/find-worker.ts',
   // Those of extensions.
   ...globSync('src/extensions/*/*-{child,worker}.ts', { cwd: ROOT }),
 ];

@@ -1,11 +1,34 @@
 /** For tools: their contract, and files and addresses as tools reach them. */
 export type { GuardedFetch } from './security/fetch/fetch.ts';
 export { escapeControlChars } from './security/text/control-characters.ts';
-export { callerOf, openAllowed, readWhole, writeThrough } from './tools/files/access.ts';
-export type { FileAccess } from './tools/files/access.ts';
-export { imageType } from './tools/files/file-text.ts';
+export {
+  askToChange,
+  askToRead,
+  callerOf,
+  fileTarget,
+  freeText,
+  openAllowed,
+  planInside,
+  putFile,
+  readOpened,
+  readReplaced,
+  readWhole,
+  requireReadable,
+  writeThrough,
+} from './files/access.ts';
+export type { FileAccess, FileContent, ReplacedFile } from './files/access.ts';
+export { bitsOf, NAMES_SOURCE, TEXT_SOURCE } from './files/origins.ts';
+export type { FileOrigins, ResultBits } from './files/origins.ts';
+export { previewOf } from './files/preview.ts';
+export { sha256 } from './storage/change-log.ts';
+export { readingBudgetMs } from './tools/documents/document-reader.ts';
+export type { ReadDocument } from './tools/documents/document-reader.ts';
+export type { DocumentAnswers } from './tools/documents/document-task.ts';
+export { linePage } from './tools/documents/line-page.ts';
+export type { LinePage, PageWish } from './tools/documents/line-page.ts';
+export { imageType } from './files/text.ts';
 export type { KeepWhole } from './tools/registry/registry.ts';
-export { errorResult } from './tools/registry/result.ts';
+export { errorResult, failureLine } from './tools/registry/result.ts';
 export { defineTool, showsInGroup } from './tools/tool.ts';
 export type {
   ApprovalRequest,
@@ -17,6 +40,7 @@ export type {
   Planned,
   Tool,
   ToolContext,
+  ToolMetadata,
   ToolResult,
 } from './tools/tool.ts';
 export { fetchAction, siteOf, withScheme } from './tools/web/fetch-action.ts';

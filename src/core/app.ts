@@ -24,7 +24,7 @@ import type { Mcp } from './tools/mcp/server-facts.ts';
 import type { HealthFacts } from './gateway/operations/health.ts';
 import type { ApiBackend } from './gateway/openai/backend.ts';
 import type { HttpSlot } from './gateway/operations/ports.ts';
-import type { EditorFiles } from './tools/files/editor-store.ts';
+import type { EditorFiles } from './files/editor-store.ts';
 import type { Channels } from './assistant/channels.ts';
 import type { Notices } from './assistant/notices.ts';
 import type { Models } from './assistant/models.ts';
@@ -35,12 +35,13 @@ import type { MessageBus } from './bus/bus.ts';
 import type { TurnRunner } from './agent/turn/runner.ts';
 import type { InboundMessage, Role } from './bus/messages.ts';
 import type { Section } from './config/schema.ts';
-import type { FileAccess } from './tools/files/access.ts';
+import type { FileAccess } from './files/access.ts';
 import type { GuardedFetch } from './security/fetch/fetch.ts';
 import type { PathGuard } from './security/paths/open-inside.ts';
 import type { Sandbox } from './security/enclosure/sandbox.ts';
 import type { BackgroundProcesses } from './tools/exec/background.ts';
 import type { SkillCatalog } from './skills/catalog.ts';
+import type { ReadDocument } from './tools/documents/document-reader.ts';
 import type { ToolRegistry } from './tools/registry/registry.ts';
 import { machineZone } from './util/time-zone.ts';
 import type * as z from 'zod';
@@ -77,6 +78,8 @@ export interface Services extends Omit<Stores, 'files'> {
   readonly sandbox: Sandbox | null;
   /** Files as tools reach them: guarded, with what strangers wrote marked, each change undoable. */
   readonly files: FileAccess & { readonly keepImage: (bytes: Uint8Array) => Promise<string> };
+  /** Makes text of documents, one at a time. */
+  readonly readDocument: ReadDocument;
   /** Fetches public addresses and those that the owner allowed. */
   readonly fetch: GuardedFetch;
   /** MCP servers of the configuration, and those that code editors bring. */

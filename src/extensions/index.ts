@@ -4,6 +4,7 @@ import browser from './browser/index.ts';
 import cron from './cron/index.ts';
 import demo from './demo/index.ts';
 import discord from './discord/index.ts';
+import files from './files/index.ts';
 import heartbeat from './heartbeat/index.ts';
 import memory from './memory/index.ts';
 import monitoring from './monitoring/index.ts';
@@ -20,6 +21,7 @@ import webhooks from './webhooks/index.ts';
 
 /** Every part of the program that could be absent, in the order in which they are opened. */
 export const EXTENSIONS: readonly Extension[] = [
+  files,
   subagents,
   memory,
   heartbeat,

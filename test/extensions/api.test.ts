@@ -18,6 +18,8 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
+  'api-paths.ts':
+    'AppError CONTROLS cut cutStart decidePath decodeText encodeText errorMessage harmless imageType Inside looksBinary MOST_IMAGE_BYTES oneLine openEntry PathGuard PathRules pin Pinned plural refused SYNC_CALLS systemClock TextFormat within',
   'api-providers.ts':
     'argumentsObject argumentsText AskedWindow AssistantPart brokenStream clientsFor configuredWindow countText createWatchedFetch DeadlineError deadlinesOf DONE EMPTY_ANSWER endpointFetch EndpointOptions ErrorContext Exchange failureIn Fetch forThinking imagesOf isJson isLengthReason isLocalAddress isRefusalReason laterUsage legalArguments malformedAnswer ModelError ModelEvent ModelMessage ModelRequest ModelResponse ModelToolCall nameErrors noUsage openProvider outputText perExchange perObject presetOf Provider providerAddressOf ProviderConfig questionsTo Quirks readablePart readUsage ReasoningPart rootOf sdkProvider sdkTimeout serverId StopReason streamCall systemMessage tokensOfText ToolChoice ToolMessage ToolSpec Usage UserPart Vendor VendorPlace versionIn WindowQuestion WireBody wireJson wireName WireRequest wireRequest withImagesRead withQuirks withTextCalls',
   'api-proxy.ts': 'startGuardedProxy',
@@ -36,7 +38,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
-    'ApprovalRequest callerOf CallIds CallPerson ChatCommand DeclaredAction defineTool Denied EffectTarget errorResult escapeControlChars Executed fetchAction FileAccess firstJoined GuardedFetch hasChannel imageType KeepWhole localRole openAllowed PAGE_MARGIN Plan Planned readWhole RecordedJob showsInGroup siteOf Tool ToolContext ToolResult webhookSender withScheme writeThrough',
+    'ApprovalRequest askToChange askToRead bitsOf callerOf CallIds CallPerson ChatCommand DeclaredAction defineTool Denied DocumentAnswers EffectTarget errorResult escapeControlChars Executed failureLine fetchAction FileAccess FileContent FileOrigins fileTarget firstJoined freeText GuardedFetch hasChannel imageType KeepWhole LinePage linePage localRole NAMES_SOURCE openAllowed PAGE_MARGIN PageWish Plan planInside Planned previewOf putFile ReadDocument readingBudgetMs readOpened readReplaced readWhole RecordedJob ReplacedFile requireReadable ResultBits sha256 showsInGroup siteOf TEXT_SOURCE Tool ToolContext ToolMetadata ToolResult webhookSender withScheme writeThrough',
   'api-turns.ts':
     'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':

@@ -78,8 +78,9 @@ describe('the core with no extension', () => {
     const answer = await assistant.run('hi');
     expect(answer.text).toBe('Hello.');
     const tools = requests[0]?.tools.map(({ name }) => name);
-    expect(tools).toContain('read_file');
-    for (const gone of ['spawn', 'cron', 'browser', 'memory_write', 'memory_search']) expect(tools).not.toContain(gone);
+    expect(tools).toContain('exec');
+    for (const gone of ['read_file', 'grep', 'spawn', 'cron', 'browser', 'memory_write', 'memory_search'])
+      expect(tools).not.toContain(gone);
     expect(requests[0]?.system.join('\n')).not.toContain('# Memory');
     await expect(assistant.request('cron', { action: 'list' })).rejects.toThrow('There is no operation "cron".');
   });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createDocumentReader } from '../../src/core/tools/documents/document-reader.ts';
 import { createPageReader } from '../../src/core/tools/web/page-reader.ts';
-import { readFileTool } from '../../src/core/tools/files/read-file.ts';
+import { readFileTool } from '../../src/extensions/files/read-file.ts';
 import { PathGuard } from '../../src/core/security/paths/open-inside.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EditorFileReply, EditorFileRequest } from '../../src/core/bus/editor.ts';
 import { sha256 } from '../../src/core/storage/change-log.ts';
-import { EditorFiles } from '../../src/core/tools/files/editor-store.ts';
+import { EditorFiles } from '../../src/core/files/editor-store.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 import { tempFolder } from '../support/temp.ts';

@@ -4,10 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/core/security/fetch/fetch.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { builtinTools } from '../../src/core/tools/builtin.ts';
+import { createDocumentReader } from '../../src/core/tools/documents/document-reader.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
-import { fileTools, type FileTools } from '../support/file-tools.ts';
+import { fileTools, fileToolsOn, type FileTools } from '../support/file-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { pdfOf } from './web-world.ts';
 
@@ -24,7 +25,8 @@ interface Taints extends AsyncDisposable {
 /** The built-in tools with exec in the mode `full`, and what is known of strangers. */
 async function taints(): Promise<Taints> {
   const files = await fileTools();
-  const { home, workspace } = files;
+  const { home, workspace, guard, changes } = files;
+  const readDocument = createDocumentReader({ clock: systemClock });
   const origins = new UntrustedFiles({
     path: join(home, 'versions', 'untrusted.jsonl'),
     folders: [join(home, 'media'), join(workspace, 'downloads')],
@@ -38,8 +40,6 @@ async function taints(): Promise<Taints> {
   });
   const fetch = createGuardedFetch({ allowHosts: [], denyHosts: ['*'], clock: systemClock });
   const tools = builtinTools({
-    guard: files.guard,
-    changes: files.changes,
     origins,
     maxOutput: 16_000,
     clock: systemClock,
@@ -52,10 +52,11 @@ async function taints(): Promise<Taints> {
       workspace,
       environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
     },
+    readDocument,
     fetch,
     search: { fetch, searchProvider: 'auto', searchApiKey: null, searchUrl: null },
   });
-  for (const tool of tools) registry.register(tool);
+  for (const tool of [...tools, ...fileToolsOn({ guard, changes, origins, readDocument })]) registry.register(tool);
   return {
     files,
     origins,

@@ -3,6 +3,7 @@ import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
 import { PathGuard } from '../../core/security/paths/open-inside.ts';
 import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
 import { builtinTools } from '../../core/tools/builtin.ts';
+import { createDocumentReader } from '../../core/tools/documents/document-reader.ts';
 import { batchTool } from '../../core/tools/batch.ts';
 import { ToolRegistry, type KeepWhole } from '../../core/tools/registry/registry.ts';
 import { STAY_SILENT } from '../../core/tools/stay-silent.ts';
@@ -11,13 +12,13 @@ import type { App } from '../../core/app.ts';
 import { ownerTrouble } from '../../core/people/owners.ts';
 import { losesMoreThanHalf } from '../../core/memory/files/facts.ts';
 import { realFile } from '../../core/memory/files/memory-file.ts';
-import type { FileAccess, VersionedFile } from '../../core/tools/files/access.ts';
+import type { FileAccess, VersionedFile } from '../../core/files/access.ts';
 
 /** Builds the registry with the built-in tools, and the path guard and sandbox that they use. `wrapTool`: each tool as it is registered, for a trial. */
 export function createTools(
   app: App,
   wrapTool: ((tool: Tool) => Tool) | undefined,
-): Pick<App, 'tools' | 'guard' | 'sandbox' | 'files' | 'fetch'> {
+): Pick<App, 'tools' | 'guard' | 'sandbox' | 'files' | 'fetch' | 'readDocument'> {
   const { journal, spill, media, changes, origins, audit, background } = app;
   const { config, loaded, paths, env, redact, clock, random } = app;
   const { tools, agent } = config;
@@ -93,10 +94,11 @@ export function createTools(
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
-  const builtin = builtinTools({ ...files, maxOutput, clock, exec, sandbox, fetch, search });
+  const readDocument = createDocumentReader({ clock, sandbox: sandbox ?? undefined });
+  const builtin = builtinTools({ origins, maxOutput, clock, exec, readDocument, fetch, search });
   for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
-  return { tools: registry, guard, sandbox, files, fetch };
+  return { tools: registry, guard, sandbox, files, fetch, readDocument };
 }
 
 /** MEMORY.md and the owner's other files: each change has a version. */

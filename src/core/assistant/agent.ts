@@ -8,7 +8,7 @@ import { Questions } from '../agent/questions/questions.ts';
 import { TurnRunner } from '../agent/turn/runner.ts';
 import { createTape } from '../agent/commands/session-commands.ts';
 import type { ModelName } from '../providers/provider.ts';
-import { EditorFiles } from '../tools/files/editor-store.ts';
+import { EditorFiles } from '../files/editor-store.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { Slots } from '../util/slots.ts';

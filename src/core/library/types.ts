@@ -106,7 +106,7 @@ export type {
   ToolResult,
 } from '../tools/tool.ts';
 
-export type { FileContent, FileStore, ReplacedFile, StoredChange, WrittenFile } from '../tools/files/access.ts';
+export type { FileContent, FileStore, ReplacedFile, StoredChange, WrittenFile } from '../files/access.ts';
 
 // Providers.
 export type {

@@ -3,7 +3,7 @@ import type { Media, Role } from '../bus/messages.ts';
 import type { TaintAction, TaintBits } from '../security/access/taint.ts';
 import type { GivenText } from '../security/access/url-origin.ts';
 import type { Permit } from '../util/permit.ts';
-import type { FileStore } from './files/access.ts';
+import type { FileStore } from '../files/access.ts';
 
 /**
  * What a call may change. `none` reads only and may run beside others; `idempotent` may be repeated after a crash;

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readLines } from '../../../src/core/tools/files/search/lines.ts';
+import { readLines } from '../../../src/extensions/files/search/lines.ts';
 import { tempFolder } from '../../support/temp.ts';
 
 /** All lines of a file with these bytes; null when they are binary. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { PathGuard, PathGuardOptions } from '../../../src/core/security/paths/open-inside.ts';
 import type { PathCaller } from '../../../src/core/security/paths/rules.ts';
-import { openAllowed } from '../../../src/core/tools/files/access.ts';
-import { searchBaseOf } from '../../../src/core/tools/files/search/search.ts';
+import { openAllowed } from '../../../src/core/files/access.ts';
+import { searchBaseOf } from '../../../src/extensions/files/search/search.ts';
 import {
   NOT_ENTERED,
   walkFiles,
@@ -14,7 +14,7 @@ import {
   type WalkBase,
   type WalkedFile,
   type WalkOptions,
-} from '../../../src/core/tools/files/search/walk.ts';
+} from '../../../src/extensions/files/search/walk.ts';
 import {
   contextOf,
   decide,

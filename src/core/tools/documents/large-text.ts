@@ -1,4 +1,4 @@
-import { encodingsOf } from '../files/file-text.ts';
+import { encodingsOf } from '../../files/text.ts';
 import { LineScanner, type LinePage, type PageWish } from './line-page.ts';
 
 export interface LargeText extends LinePage {

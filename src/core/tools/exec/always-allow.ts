@@ -9,7 +9,7 @@ import { runsWhatItIsGiven } from '../../security/commands/wrappers.ts';
 import { findProgram } from '../../security/enclosure/enclosure.ts';
 import { folded } from '../../security/paths/names.ts';
 import { within } from '../../security/paths/rules.ts';
-import type { FileOrigins } from '../files/taint.ts';
+import type { FileOrigins } from '../../files/origins.ts';
 
 /** What a program that only reads and prints looks at. */
 export type ReadSubject = 'machine' | 'files';

@@ -4,7 +4,7 @@ import type { CappedFile } from '../../storage/capped-file.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { Permit } from '../../util/permit.ts';
-import type { FileOrigins, ResultBits } from '../files/taint.ts';
+import type { FileOrigins, ResultBits } from '../../files/origins.ts';
 import { undoneNotes } from './git.ts';
 import { CommandOutput, withoutControls } from './output.ts';
 import { isFailure, notesOf, runCommand, type Bounds, type CommandOutcome, type ProgramCall } from './run.ts';

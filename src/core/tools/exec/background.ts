@@ -12,7 +12,7 @@ import type { Logger } from '../../util/log.ts';
 import type { Random } from '../../util/random.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { oneLine } from '../../util/text.ts';
-import type { FileOrigins } from '../files/taint.ts';
+import type { FileOrigins } from '../../files/origins.ts';
 import type { Executed, ToolContext } from '../tool.ts';
 import { BackgroundProcess, type BackgroundCommand } from './background-process.ts';
 import { withNotes } from './run.ts';

@@ -12,7 +12,7 @@ import type { Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
 import { oneLine, sentences } from '../../util/text.ts';
-import type { FileOrigins, ResultBits } from '../files/taint.ts';
+import type { FileOrigins, ResultBits } from '../../files/origins.ts';
 import { CHANGED } from '../registry/result.ts';
 import {
   type EffectTarget,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
 import { oneLine } from '../../util/text.ts';
-import type { ResultBits } from '../files/taint.ts';
+import type { ResultBits } from '../../files/origins.ts';
 import { errorResult } from '../registry/result.ts';
 import {
   defineTool,

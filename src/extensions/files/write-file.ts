@@ -1,17 +1,18 @@
-import * as z from 'zod';
-import { plural } from '../../util/text.ts';
-import { defineTool, type Tool } from '../tool.ts';
+import { plural } from '../../core/api-paths.ts';
 import {
   askToChange,
+  defineTool,
+  type FileAccess,
   fileTarget,
   freeText,
   planInside,
+  previewOf,
   readReplaced,
-  writeThrough,
-  type FileAccess,
   type ReplacedFile,
-} from './access.ts';
-import { previewOf } from './change-preview.ts';
+  type Tool,
+  writeThrough,
+} from '../../core/api-tools.ts';
+import { z } from '../../core/api.ts';
 
 const parameters = z.object({
   path: z.string().min(1).describe('Path of the file, e.g. notes/todo.md.'),

@@ -1,18 +1,32 @@
 import type { Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as z from 'zod';
-import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
-import { refused } from '../../security/paths/pinned.ts';
-import { decidePath } from '../../security/paths/rules.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { harmless } from '../../security/text/untrusted.ts';
-import { errorMessage } from '../../util/errors.ts';
-import { plural } from '../../util/text.ts';
-import { askToRead, callerOf, openAllowed, planInside } from './access.ts';
+import {
+  decidePath,
+  errorMessage,
+  harmless,
+  type Inside,
+  type PathGuard,
+  plural,
+  refused,
+} from '../../core/api-paths.ts';
+import {
+  askToRead,
+  bitsOf,
+  callerOf,
+  defineTool,
+  escapeControlChars,
+  type Executed,
+  type FileOrigins,
+  NAMES_SOURCE,
+  openAllowed,
+  planInside,
+  showsInGroup,
+  type Tool,
+  type ToolContext,
+} from '../../core/api-tools.ts';
+import { z } from '../../core/api.ts';
 import { NOT_ENTERED } from './search/walk.ts';
-import { bitsOf, type FileOrigins, NAMES_SOURCE } from './taint.ts';
-import { defineTool, showsInGroup, type Executed, type Tool, type ToolContext } from '../tool.ts';
 
 const MOST_ENTRIES = 500;
 const DEEPEST = 8;

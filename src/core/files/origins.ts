@@ -1,5 +1,5 @@
-import type { UntrustedFiles } from '../../storage/untrusted-files.ts';
-import type { ToolResult } from '../tool.ts';
+import type { UntrustedFiles } from '../storage/untrusted-files.ts';
+import type { ToolResult } from '../tools/tool.ts';
 
 /** Where untrusted text of files, and untrusted names of files, come from. */
 export const TEXT_SOURCE = 'a file that others helped to write';

@@ -1,5 +1,5 @@
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { diffLines, type LineChange } from '../../util/line-diff.ts';
+import { escapeControlChars } from '../security/text/control-characters.ts';
+import { diffLines, type LineChange } from '../util/line-diff.ts';
 
 /** Every line of a change, for the person who is asked about it. */
 export function previewOf(before: string, after: string): string {

@@ -1,13 +1,22 @@
 import { basename, dirname, relative, sep } from 'node:path';
-import * as z from 'zod';
-import type { Inside, PathGuard } from '../../../security/paths/open-inside.ts';
-import { within } from '../../../security/paths/rules.ts';
-import { escapeControlChars } from '../../../security/text/control-characters.ts';
-import { oneLine } from '../../../util/text.ts';
-import { errorResult } from '../../registry/result.ts';
-import { defineTool, showsInGroup, type Planned, type Tool, type ToolContext } from '../../tool.ts';
-import { askToRead, callerOf, planInside } from '../access.ts';
-import { bitsOf, NAMES_SOURCE, TEXT_SOURCE, type FileOrigins } from '../taint.ts';
+import { type Inside, oneLine, type PathGuard, within } from '../../../core/api-paths.ts';
+import {
+  askToRead,
+  bitsOf,
+  callerOf,
+  defineTool,
+  errorResult,
+  escapeControlChars,
+  type FileOrigins,
+  NAMES_SOURCE,
+  planInside,
+  type Planned,
+  showsInGroup,
+  TEXT_SOURCE,
+  type Tool,
+  type ToolContext,
+} from '../../../core/api-tools.ts';
+import { z } from '../../../core/api.ts';
 import type { FindFiles } from './find.ts';
 import type { WalkBase } from './walk.ts';
 

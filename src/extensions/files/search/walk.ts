@@ -1,9 +1,15 @@
 import { closeSync, constants, existsSync, lstatSync, openSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
-import { openEntry, type PathRules } from '../../../security/paths/open-inside.ts';
-import { pin, refused, SYNC_CALLS, type Pinned } from '../../../security/paths/pinned.ts';
-import { decidePath } from '../../../security/paths/rules.ts';
+import {
+  decidePath,
+  openEntry,
+  type PathRules,
+  pin,
+  type Pinned,
+  refused,
+  SYNC_CALLS,
+} from '../../../core/api-paths.ts';
 
 /** The start of a walk and its rules, as plain data for another thread. */
 export interface WalkBase {

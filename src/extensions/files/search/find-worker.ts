@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { errorMessage } from '../../../util/errors.ts';
+import { errorMessage } from '../../../core/api-paths.ts';
 import type { SearchTask, ThreadMessage } from './find.ts';
 import { searchFiles } from './search-files.ts';
 

@@ -1,4 +1,4 @@
-import { looksBinary } from '../../util/file-ending.ts';
+import { looksBinary } from '../util/file-ending.ts';
 
 /** Bytes of an image that the model APIs take at most, before base64. */
 export const MOST_IMAGE_BYTES = 3_700_000;

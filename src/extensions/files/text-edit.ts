@@ -1,5 +1,5 @@
-import * as z from 'zod';
-import { oneLine } from '../../util/text.ts';
+import { oneLine } from '../../core/api-paths.ts';
+import { z } from '../../core/api.ts';
 
 /** One exact replacement in a file, as a model asks for it. */
 export const fileEditSchema = z.object({

@@ -3,7 +3,7 @@ import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
 import type { PathCaller } from '../../security/paths/rules.ts';
 import { LARGEST_COPY, sha256, type ChangeLog, type RecordedChange } from '../../storage/change-log.ts';
 import { errorMessage } from '../../util/errors.ts';
-import { readOpened } from './access.ts';
+import { readOpened } from '../../files/access.ts';
 import { firstJoined } from '../../util/first-joined.ts';
 
 /** What became of a file that was to be put back. */

@@ -1,16 +1,30 @@
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import * as z from 'zod';
-import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import type { ReadDocument } from '../documents/document-reader.ts';
-import type { DocumentAnswers } from '../documents/document-task.ts';
-import { linePage, type LinePage, type PageWish } from '../documents/line-page.ts';
-import { askToRead, planInside, requireReadable, type FileContent } from './access.ts';
-import { bitsOf, type FileOrigins, type ResultBits, TEXT_SOURCE } from './taint.ts';
-import { decodeText, imageType } from './file-text.ts';
-import { errorResult } from '../registry/result.ts';
-import { defineTool, showsInGroup, type Tool, type ToolContext, type ToolMetadata, type ToolResult } from '../tool.ts';
+import { decodeText, imageType, type Inside, type PathGuard } from '../../core/api-paths.ts';
+import {
+  askToRead,
+  bitsOf,
+  defineTool,
+  type DocumentAnswers,
+  errorResult,
+  escapeControlChars,
+  type FileContent,
+  type FileOrigins,
+  type LinePage,
+  linePage,
+  type PageWish,
+  planInside,
+  type ReadDocument,
+  requireReadable,
+  type ResultBits,
+  showsInGroup,
+  TEXT_SOURCE,
+  type Tool,
+  type ToolContext,
+  type ToolMetadata,
+  type ToolResult,
+} from '../../core/api-tools.ts';
+import { z } from '../../core/api.ts';
 
 const MOST_LINES = 2_000;
 /** Larger texts are looked through in a child process. */

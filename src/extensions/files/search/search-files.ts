@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, readSync, type Stats } from 'node:fs';
 import picomatch from 'picomatch';
-import { harmless } from '../../../security/text/untrusted.ts';
-import { AppError, errorMessage } from '../../../util/errors.ts';
-import { systemClock } from '../../../util/clock.ts';
-import { cut, cutStart, plural } from '../../../util/text.ts';
+import { AppError, cut, cutStart, errorMessage, harmless, plural, systemClock } from '../../../core/api-paths.ts';
 import type { FoundFiles, SearchTask, ShownFile } from './find.ts';
 import { LONGEST_LINE, readLines, type LinesRead } from './lines.ts';
 import { walkFiles, type WalkedFile } from './walk.ts';

@@ -1,6 +1,5 @@
 import { readSync } from 'node:fs';
-import { CONTROLS, looksBinary } from '../../../util/file-ending.ts';
-import { decodeText } from '../file-text.ts';
+import { CONTROLS, decodeText, looksBinary } from '../../../core/api-paths.ts';
 
 /** Bytes that are searched of a line; the rest of a longer one is skipped. UTF-16 is read whole, up to as much. */
 export const LONGEST_LINE = 16 * 1024 * 1024;

@@ -1,15 +1,15 @@
 import type { Stats } from 'node:fs';
 import { basename, relative, resolve } from 'node:path';
-import type { Inside, PathGuard } from '../../security/paths/open-inside.ts';
-import { changedSince, refused } from '../../security/paths/pinned.ts';
-import type { PathAccess, PathCaller } from '../../security/paths/rules.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { LARGEST_COPY, type ChangeLog } from '../../storage/change-log.ts';
-import { AppError } from '../../util/errors.ts';
-import { failureLine } from '../registry/result.ts';
-import type { ApprovalRequest, EffectTarget, Planned, ToolContext } from '../tool.ts';
-import { decodeText } from './file-text.ts';
-import { holdsStrangers, type FileOrigins } from './taint.ts';
+import type { Inside, PathGuard } from '../security/paths/open-inside.ts';
+import { changedSince, refused } from '../security/paths/pinned.ts';
+import type { PathAccess, PathCaller } from '../security/paths/rules.ts';
+import { escapeControlChars } from '../security/text/control-characters.ts';
+import { LARGEST_COPY, type ChangeLog } from '../storage/change-log.ts';
+import { AppError } from '../util/errors.ts';
+import { failureLine } from '../tools/registry/result.ts';
+import type { ApprovalRequest, EffectTarget, Planned, ToolContext } from '../tools/tool.ts';
+import { decodeText } from './text.ts';
+import { holdsStrangers, type FileOrigins } from './origins.ts';
 
 /** A file whose earlier texts are kept for the owner, such as MEMORY.md. */
 export interface VersionedFile {

@@ -1,26 +1,29 @@
-import * as z from 'zod';
-import type { Inside } from '../../security/paths/open-inside.ts';
-import { escapeControlChars } from '../../security/text/control-characters.ts';
-import { sha256 } from '../../storage/change-log.ts';
-import { AppError } from '../../util/errors.ts';
-import { plural } from '../../util/text.ts';
-import { errorResult, failureLine } from '../registry/result.ts';
-import { defineTool, showsInGroup, type Executed, type Planned, type Tool, type ToolContext } from '../tool.ts';
+import { AppError, decodeText, encodeText, type Inside, plural, type TextFormat } from '../../core/api-paths.ts';
 import {
   askToChange,
+  bitsOf,
+  defineTool,
+  errorResult,
+  escapeControlChars,
+  type Executed,
+  failureLine,
+  type FileAccess,
+  type FileContent,
   fileTarget,
   openAllowed,
   planInside,
+  type Planned,
+  previewOf,
   putFile,
   readOpened,
   readWhole,
+  sha256,
+  showsInGroup,
+  type Tool,
+  type ToolContext,
   writeThrough,
-  type FileAccess,
-  type FileContent,
-} from './access.ts';
-import { previewOf } from './change-preview.ts';
-import { decodeText, encodeText, type TextFormat } from './file-text.ts';
-import { bitsOf } from './taint.ts';
+} from '../../core/api-tools.ts';
+import { z } from '../../core/api.ts';
 import { editText, fileEditSchema, type FileEdit } from './text-edit.ts';
 
 const MOST_EDITS = 100;

@@ -2,9 +2,8 @@ import { on } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { deadline, type Clock } from '../../../util/clock.ts';
-import { AppError } from '../../../util/errors.ts';
-import { Slots } from '../../../util/slots.ts';
+import { AppError } from '../../../core/api-paths.ts';
+import { type Clock, deadline, Slots } from '../../../core/api.ts';
 import type { SearchParams } from './search.ts';
 import type { WalkBase } from './walk.ts';
 

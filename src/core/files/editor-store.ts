@@ -1,23 +1,23 @@
 import type { Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { App } from '../../app.ts';
+import type { App } from '../app.ts';
 import {
   fitsEditor,
   isEditorSession,
   type EditorFileReply,
   type EditorFileRequest,
   type LentFiles,
-} from '../../bus/editor.ts';
-import type { Inside } from '../../security/paths/open-inside.ts';
-import { changedSince, isSameFile } from '../../security/paths/pinned.ts';
-import { within } from '../../security/paths/rules.ts';
-import { ifThere } from '../../storage/files.ts';
-import { Attached } from '../../util/attached.ts';
-import { deadline, raceAbort } from '../../util/clock.ts';
-import { AppError, OwnWordsError } from '../../util/errors.ts';
-import { oneLine } from '../../util/text.ts';
-import type { ToolContext } from '../tool.ts';
+} from '../bus/editor.ts';
+import type { Inside } from '../security/paths/open-inside.ts';
+import { changedSince, isSameFile } from '../security/paths/pinned.ts';
+import { within } from '../security/paths/rules.ts';
+import { ifThere } from '../storage/files.ts';
+import { Attached } from '../util/attached.ts';
+import { deadline, raceAbort } from '../util/clock.ts';
+import { AppError, OwnWordsError } from '../util/errors.ts';
+import { oneLine } from '../util/text.ts';
+import type { ToolContext } from '../tools/tool.ts';
 import {
   callerOf,
   readOpened,
@@ -26,7 +26,7 @@ import {
   type StoredChange,
   type WrittenFile,
 } from './access.ts';
-import { decodeText, encodeText } from './file-text.ts';
+import { decodeText, encodeText } from './text.ts';
 
 /** How long an editor may take, ms. */
 const READ_MS = 5_000;

@@ -1,12 +1,14 @@
 import { basename } from 'node:path';
-import { readingBudgetMs } from '../documents/document-reader.ts';
-import type { DocumentAnswers } from '../documents/document-task.ts';
-import { linePage } from '../documents/line-page.ts';
-import { errorResult } from '../registry/result.ts';
-import type { ToolResult } from '../tool.ts';
-import { imageType, MOST_IMAGE_BYTES } from './file-text.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../../core/api-paths.ts';
+import {
+  bitsOf,
+  type DocumentAnswers,
+  errorResult,
+  linePage,
+  readingBudgetMs,
+  type ToolResult,
+} from '../../core/api-tools.ts';
 import type { Reading, ReadPage } from './read-file.ts';
-import { bitsOf } from './taint.ts';
 
 /** Characters of the text of a document. */
 const MOST_CHARS = 2_000_000;
