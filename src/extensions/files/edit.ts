@@ -148,8 +148,8 @@ async function planEdits(
     }
     const preview = words.preview(edits);
     const { untrusted } = context.conversation.taint;
-    const versioned = await Promise.all(all.map((place) => files.versioned?.(place.path)));
-    const mayAsk = untrusted || asked.length > 0 || versioned.some((file) => file?.losesTooMuch !== undefined);
+    let mayAsk = untrusted || asked.length > 0;
+    for (const place of all) mayAsk ||= (await files.versioned?.(place.path))?.losesTooMuch !== undefined;
     const draft = mayAsk ? await draftEdits(edits, places, context) : null;
     const ask = (place: Inside, after: string | null) =>
       askToChange(files, place, { title: words.title, after, preview: () => words.asked(preview) });
