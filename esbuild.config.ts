@@ -14,8 +14,8 @@ const ROOT = import.meta.dirname;
 const WORKERS = [
   'src/core/storage/checkpoint-worker.ts',
   'src/core/memory/search/search-worker.ts',
-  'src/core/tools/documents/document-child.ts',
-  'src/core/tools/files/search/find-worker.ts',
+  'src/extensions/files/documents/document-child.ts',
+  'src/extensions/files/search/find-worker.ts',
   // Those of extensions.
   ...globSync('src/extensions/*/*-{child,worker}.ts', { cwd: ROOT }),
 ];

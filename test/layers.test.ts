@@ -17,7 +17,8 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   'core/session': ['core/util', 'core/storage', 'core/providers/provider.ts'],
   'core/memory': ['core/util', 'core/storage', 'core/session', 'core/providers/provider.ts'],
   'core/skills': ['core/util', 'core/storage', 'core/security', 'core/config/version.ts', 'core/bus/messages.ts'],
-  'core/tools': ['core/util', 'core/storage', 'core/bus', 'core/security', 'core/providers/provider.ts'],
+  'core/files': ['core/util', 'core/storage', 'core/bus', 'core/security', 'core/tools/registry/result.ts'],
+  'core/tools': ['core/util', 'core/storage', 'core/bus', 'core/files', 'core/security', 'core/providers/provider.ts'],
   'core/channels': ['core/util', 'core/storage', 'core/bus', 'core/journal', 'core/security'],
 };
 

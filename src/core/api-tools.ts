@@ -3,14 +3,31 @@ export type { FetchResult } from './security/fetch/contract.ts';
 export type { GuardedFetch } from './security/fetch/fetch.ts';
 export { urlOrigin, type GivenText } from './security/access/url-origin.ts';
 export { createReader } from './tools/reading/reader.ts';
-export type { ReadApart } from './tools/reading/reader.ts';
+export type { ReadApart, ReadRequest } from './tools/reading/reader.ts';
 export { escapeControlChars } from './security/text/control-characters.ts';
-export { callerOf, openAllowed } from './tools/files/access.ts';
-export type { FileAccess } from './tools/files/access.ts';
-export { imageType } from './tools/files/file-text.ts';
-export { readWhole, writeThrough } from './tools/files/whole-file.ts';
+export {
+  askToChange,
+  askToRead,
+  callerOf,
+  fileTarget,
+  freeText,
+  openAllowed,
+  planInside,
+  putFile,
+  readOpened,
+  readReplaced,
+  readWhole,
+  requireReadable,
+  writeThrough,
+} from './files/access.ts';
+export type { FileAccess, FileContent, ReplacedFile } from './files/access.ts';
+export { bitsOf, NAMES_SOURCE, TEXT_SOURCE } from './files/origins.ts';
+export type { FileOrigins, ResultBits } from './files/origins.ts';
+export { previewOf } from './files/preview.ts';
+export { sha256 } from './storage/change-log.ts';
+export { imageType } from './files/text.ts';
 export type { KeepWhole } from './tools/registry/registry.ts';
-export { errorResult } from './tools/registry/result.ts';
+export { errorResult, failureLine } from './tools/registry/result.ts';
 export { defineTool, showsInGroup } from './tools/tool.ts';
 export type {
   ApprovalRequest,
@@ -21,6 +38,7 @@ export type {
   Planned,
   Tool,
   ToolContext,
+  ToolMetadata,
   ToolResult,
 } from './tools/tool.ts';
 export { fetchAction, siteOf, withScheme } from './security/access/fetch-action.ts';

@@ -5,6 +5,7 @@ import cron from './cron/index.ts';
 import demo from './demo/index.ts';
 import exec from './exec/index.ts';
 import discord from './discord/index.ts';
+import files from './files/index.ts';
 import heartbeat from './heartbeat/index.ts';
 import mcp from './mcp/index.ts';
 import memory from './memory/index.ts';
@@ -23,6 +24,7 @@ import webhooks from './webhooks/index.ts';
 
 /** Every part of the program that could be absent, in the order in which they are opened. */
 export const EXTENSIONS: readonly Extension[] = [
+  files,
   exec,
   subagents,
   memory,

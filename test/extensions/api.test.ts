@@ -12,7 +12,7 @@ const PROMISED = ['api.ts', 'api-files.ts', 'api-rows.ts', 'api-tables.ts', 'api
 const NAMES: Readonly<Record<string, string>> = {
   'api-channels.ts':
     'AccessSettings actOf albumsOf ALWAYS_PERMITTED APPROVAL_BUTTONS Backfill backoffMs ChannelContext ChannelError channelOptions ChannelSettings configuredOwners ContextMessage createGuardedFetch decideAccess Dialect emojisOf escapeHtml groupOptions http https IdOrder InboundResult isAbort isPicture isSaid LayoutRow Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap NotPermitted ON_MESSAGE ONLY_TO OpenItems opinionOf OutgoingPart Pace PairedRole parseLine Permit permittedRequests PieceDialect plainText Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft reactionOptions ReactionTarget ReadUpTo receive Received renderPieces renderRows ReplyReference Resend RESEND_MARK Sender SenderAccess SendError Span spanText startsWithName StateReactions Stranger systemClock textIn textOfPress timeOfId toHtml tokenText toParts toPieces toRows toSpans unknownShape UNREAD withAddress withCommandPrefix withoutAnswered writtenBy',
-  'api-child.ts': 'answerWith pdfText withoutInvisible',
+  'api-child.ts': 'answerWith AppError Bounds cut DocumentText encodingsOf errorMessage pdfText withoutInvisible',
   'api-cli.ts':
     'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag indented loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
   'api-clients.ts':
@@ -23,6 +23,8 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
+  'api-paths.ts':
+    'AppError CONTROLS cut cutStart decidePath decodeText encodeText errorMessage harmless imageType Inside looksBinary MOST_IMAGE_BYTES oneLine openEntry PathGuard PathRules pin Pinned plural refused SYNC_CALLS systemClock TextFormat within',
   'api-providers.ts':
     'argumentsObject argumentsText AskedWindow AssistantPart brokenStream clientsFor configuredWindow countText createWatchedFetch DeadlineError deadlinesOf DONE EMPTY_ANSWER endpointFetch EndpointOptions ErrorContext Exchange failureIn Fetch forThinking imagesOf isJson isLengthReason isLocalAddress isRefusalReason laterUsage legalArguments malformedAnswer ModelError ModelEvent ModelMessage ModelRequest ModelResponse ModelToolCall nameErrors noUsage openProvider outputText perExchange perObject presetOf Provider providerAddressOf ProviderConfig questionsTo Quirks readablePart readUsage ReasoningPart rootOf sdkProvider sdkTimeout serverId StopReason streamCall systemMessage tokensOfText ToolChoice ToolMessage ToolSpec Usage UserPart Vendor VendorPlace versionIn WindowQuestion WireBody wireJson wireName WireRequest wireRequest withImagesRead withQuirks withTextCalls',
   'api-proxy.ts': 'startGuardedProxy',
@@ -41,7 +43,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
-    'ApprovalRequest callerOf CallIds CallPerson ChatCommand createReader DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed fetchAction FetchResult FileAccess firstJoined GivenText GuardedFetch hasChannel imageType KeepWhole localRole openAllowed PAGE_MARGIN Plan Planned ReadApart readWhole RecordedJob showsInGroup siteOf Tool ToolContext ToolResult urlOrigin webhookSender withScheme writeThrough',
+    'ApprovalRequest askToChange askToRead bitsOf callerOf CallIds CallPerson ChatCommand createReader DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed failureLine fetchAction FetchResult FileAccess FileContent FileOrigins fileTarget firstJoined freeText GivenText GuardedFetch hasChannel imageType KeepWhole localRole NAMES_SOURCE openAllowed PAGE_MARGIN Plan planInside Planned previewOf putFile ReadApart readOpened readReplaced ReadRequest readWhole RecordedJob ReplacedFile requireReadable ResultBits sha256 showsInGroup siteOf TEXT_SOURCE Tool ToolContext ToolMetadata ToolResult urlOrigin webhookSender withScheme writeThrough',
   'api-turns.ts':
     'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':

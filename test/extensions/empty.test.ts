@@ -78,8 +78,18 @@ describe('the core with no extension', () => {
     const answer = await assistant.run('hi');
     expect(answer.text).toBe('Hello.');
     const tools = requests[0]?.tools.map(({ name }) => name);
-    expect(tools).toContain('read_file');
-    for (const gone of ['exec', 'process', 'spawn', 'cron', 'browser', 'memory_write', 'memory_search'])
+    expect(tools).toContain('batch');
+    for (const gone of [
+      'read_file',
+      'grep',
+      'exec',
+      'process',
+      'spawn',
+      'cron',
+      'browser',
+      'memory_write',
+      'memory_search',
+    ])
       expect(tools).not.toContain(gone);
     expect(requests[0]?.system.join('\n')).not.toContain('# Memory');
     await expect(assistant.request('cron', { action: 'list' })).rejects.toThrow('There is no operation "cron".');

@@ -221,53 +221,35 @@ describe('the folders of a session', () => {
   });
 });
 
-describe('without the restriction', () => {
-  test.each([
-    '/etc/cron.d/x',
-    '/etc/systemd/system/x.service',
-    '/etc/ld.so.preload',
-    '/var/spool/cron/crontabs/root',
-    '/usr/local/bin/x',
-    '~/.bashrc',
-    '~/.ssh/authorized_keys',
-    '~/.config/systemd/user/x.service',
-    '~/.config/autostart/x.desktop',
-    '~/.gitconfig',
-    '~/.config/fish/conf.d/x.fish',
-  ])('%s is not written without a yes', async (path) => {
-    await using world = await pathWorld();
-    expect(await decide(world.guard({ restrictToWorkspace: false }), path, 'write', OWNER)).toMatchObject({
-      decision: 'ask',
-    });
-  });
-
-  test.each(['/etc/shadow', '/run/secrets/token', '~/.docker/config.json', '~/.config/gh/hosts.yml', '~/.profile'])(
-    '%s is not read without a yes',
-    async (path) => {
-      await using world = await pathWorld();
-      expect(await decide(world.guard({ restrictToWorkspace: false }), path, 'read', OWNER)).toMatchObject({
-        decision: 'ask',
-      });
-    },
-  );
-
-  test.each(['/etc/hostname', '~/.gitconfig', '/usr/share/doc', '/etc/passwd'])('%s is read', async (path) => {
-    await using world = await pathWorld();
-    expect(await decide(world.guard({ restrictToWorkspace: false }), path, 'read', OWNER)).toMatchObject({
-      decision: 'allow',
-    });
-  });
-
-  test.each(['/tmp/no-such-file/x', '~/notes.md', '~/project/etc/cron.d/x', '~/project/.github/config'])(
-    '%s is written',
-    async (path) => {
-      await using world = await pathWorld();
-      expect(await decide(world.guard({ restrictToWorkspace: false }), path, 'write', OWNER)).toMatchObject({
-        decision: 'allow',
-      });
-      expect(await readdir(world.workspace)).toEqual(['a.txt', 'notes']);
-    },
-  );
+test.each([
+  ['/etc/cron.d/x', 'write', 'ask'],
+  ['/etc/systemd/system/x.service', 'write', 'ask'],
+  ['/etc/ld.so.preload', 'write', 'ask'],
+  ['/var/spool/cron/crontabs/root', 'write', 'ask'],
+  ['/usr/local/bin/x', 'write', 'ask'],
+  ['~/.bashrc', 'write', 'ask'],
+  ['~/.ssh/authorized_keys', 'write', 'ask'],
+  ['~/.config/systemd/user/x.service', 'write', 'ask'],
+  ['~/.config/autostart/x.desktop', 'write', 'ask'],
+  ['~/.gitconfig', 'write', 'ask'],
+  ['~/.config/fish/conf.d/x.fish', 'write', 'ask'],
+  ['/etc/shadow', 'read', 'ask'],
+  ['/run/secrets/token', 'read', 'ask'],
+  ['~/.docker/config.json', 'read', 'ask'],
+  ['~/.config/gh/hosts.yml', 'read', 'ask'],
+  ['~/.profile', 'read', 'ask'],
+  ['/etc/hostname', 'read', 'allow'],
+  ['~/.gitconfig', 'read', 'allow'],
+  ['/usr/share/doc', 'read', 'allow'],
+  ['/etc/passwd', 'read', 'allow'],
+  ['/tmp/no-such-file/x', 'write', 'allow'],
+  ['~/notes.md', 'write', 'allow'],
+  ['~/project/etc/cron.d/x', 'write', 'allow'],
+  ['~/project/.github/config', 'write', 'allow'],
+] as const)('without the restriction %s is for %s: %s', async (path, access, decision) => {
+  await using world = await pathWorld();
+  expect(await decide(world.guard({ restrictToWorkspace: false }), path, access, OWNER)).toMatchObject({ decision });
+  expect(await readdir(world.workspace)).toEqual(['a.txt', 'notes']);
 });
 
 describe('a home that lies in that of another assistant', () => {

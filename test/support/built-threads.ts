@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCES = [
   'src/core/storage/checkpoint-worker.ts',
   'src/core/memory/search/search-worker.ts',
-  'src/core/tools/files/search/find-worker.ts',
+  'src/extensions/files/search/find-worker.ts',
 ];
 
 /**

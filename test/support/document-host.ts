@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { documentReader } from '../../src/core/tools/documents/document-reader.ts';
+import { documentReader } from '../../src/extensions/files/documents/document-reader.ts';
 import { createReader } from '../../src/core/tools/reading/reader.ts';
 import { pageText } from '../../src/extensions/web/web-fetch.ts';
-import { readFileTool } from '../../src/core/tools/files/read-file.ts';
+import { readFileTool } from '../../src/extensions/files/read-file.ts';
 import { PathGuard } from '../../src/core/security/paths/open-inside.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import { systemClock } from '../../src/core/util/clock.ts';

@@ -3,20 +3,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PathGuard, type Inside, type PathGuardOptions } from '../../src/core/security/paths/open-inside.ts';
 import { ChangeLog } from '../../src/core/storage/change-log.ts';
+import type { FileAccess } from '../../src/core/files/access.ts';
 import { MediaStore } from '../../src/core/storage/media.ts';
-import { documentReader } from '../../src/core/tools/documents/document-reader.ts';
-import { applyPatchTool, editFileTool } from '../../src/core/tools/files/edit.ts';
-import { createFindFiles, type FindFiles } from '../../src/core/tools/files/search/find.ts';
-import { globFiles } from '../../src/core/tools/files/search/glob-files.ts';
-import { globTool } from '../../src/core/tools/files/search/glob.ts';
-import { grepFiles } from '../../src/core/tools/files/search/grep-files.ts';
-import { grepTool } from '../../src/core/tools/files/search/grep.ts';
-import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
-import { readFileTool } from '../../src/core/tools/files/read-file.ts';
+import { documentReader } from '../../src/extensions/files/documents/document-reader.ts';
+import { applyPatchTool, editFileTool } from '../../src/extensions/files/edit.ts';
+import { createFindFiles, type FindFiles } from '../../src/extensions/files/search/find.ts';
+import { globTool, grepTool, type SearchOptions } from '../../src/extensions/files/search/search.ts';
+import { searchFiles } from '../../src/extensions/files/search/search-files.ts';
+import { listDirTool } from '../../src/extensions/files/list-dir.ts';
+import { readFileTool, type ReadFileOptions } from '../../src/extensions/files/read-file.ts';
 import { createReader } from '../../src/core/tools/reading/reader.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
-import type { ApprovalRequest, ToolResult } from '../../src/core/tools/tool.ts';
-import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
+import type { ApprovalRequest, Tool, ToolResult } from '../../src/core/tools/tool.ts';
+import { writeFileTool } from '../../src/extensions/files/write-file.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { testToolContext, type TestCall } from './tool-context.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -48,6 +47,26 @@ export interface FileToolsOptions {
   readonly beforeWrite?: (path: string) => Promise<unknown>;
 }
 
+/** The tools of the extension `files`, over what is given. Searches run in the thread of the test unless `find` is. */
+export function fileToolsOn({
+  find = findHere,
+  pageChars = 15_600,
+  readDocument,
+  keepImage,
+  ...access
+}: FileAccess & Partial<SearchOptions> & Pick<ReadFileOptions, 'readDocument' | 'keepImage'>): readonly Tool[] {
+  const reading = { ...access, pageChars };
+  return [
+    readFileTool({ ...reading, readDocument, keepImage }),
+    globTool({ ...reading, find }),
+    grepTool({ ...reading, find }),
+    writeFileTool(access),
+    editFileTool(access),
+    applyPatchTool(access),
+    listDirTool(access.guard, access.origins),
+  ];
+}
+
 /** The file tools on a real path guard over a temporary home. */
 export async function fileTools(options: FileToolsOptions = {}): Promise<FileTools> {
   const home = await realpath(await mkdtemp(join(tmpdir(), 'file-tools-')));
@@ -68,16 +87,17 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
   const pageChars = options.pageChars ?? 15_600;
   const readDocument = documentReader(createReader({ clock: systemClock }));
   const media = new MediaStore(join(home, 'media'));
-  registry.register(readFileTool({ guard, pageChars, readDocument, keepImage: (bytes) => media.keep(bytes) }));
   const { searchMs } = options;
-  const find = searchMs === undefined ? findHere : createFindFiles({ clock: systemClock, timeoutMs: searchMs });
-  registry.register(globTool({ guard, pageChars, find }));
-  registry.register(grepTool({ guard, pageChars, find }));
   const changes = new ChangeLog({ folder: join(home, 'versions', 'undo'), clock });
-  registry.register(writeFileTool({ guard, changes }));
-  registry.register(editFileTool({ guard, changes }));
-  registry.register(applyPatchTool({ guard, changes }));
-  registry.register(listDirTool(guard));
+  const tools = fileToolsOn({
+    guard,
+    changes,
+    pageChars,
+    readDocument,
+    keepImage: (bytes) => media.keep(bytes),
+    ...(searchMs === undefined ? {} : { find: createFindFiles({ clock: systemClock, timeoutMs: searchMs }) }),
+  });
+  for (const tool of tools) registry.register(tool);
   const asked: ApprovalRequest[] = [];
   return {
     home,
@@ -108,12 +128,9 @@ export async function fileTools(options: FileToolsOptions = {}): Promise<FileToo
   };
 }
 
-const findHere: FindFiles = async (task) => {
-  const ports = { elapsed: () => 0, progress: () => {} };
-  return await (task.kind === 'glob'
-    ? globFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports)
-    : grepFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports));
-};
+/** Searches in this thread. */
+export const findHere: FindFiles = (task, { progress }) =>
+  searchFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, progress);
 
 class WatchedGuard extends PathGuard {
   readonly #beforeWrite: FileToolsOptions['beforeWrite'];

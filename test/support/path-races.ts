@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { PathGuard } from '../../src/core/security/paths/open-inside.ts';
 import type { PathCaller } from '../../src/core/security/paths/rules.ts';
-import { editFileTool } from '../../src/core/tools/files/edit.ts';
-import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
-import { readFileTool } from '../../src/core/tools/files/read-file.ts';
-import { grepTool } from '../../src/core/tools/files/search/grep.ts';
-import { grepFiles } from '../../src/core/tools/files/search/grep-files.ts';
-import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
+import { editFileTool } from '../../src/extensions/files/edit.ts';
+import { listDirTool } from '../../src/extensions/files/list-dir.ts';
+import { readFileTool } from '../../src/extensions/files/read-file.ts';
+import { grepTool } from '../../src/extensions/files/search/search.ts';
+import { writeFileTool } from '../../src/extensions/files/write-file.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { AppError } from '../../src/core/util/errors.ts';
+import { findHere } from './file-tools.ts';
 import { contextOf, GUEST, OWNER, pathWorld, TAINTED, type PathWorld } from './path-world.ts';
 
 /** How much a race must have seen before it ends. */
@@ -160,21 +160,11 @@ function raceTools(guard: PathGuard): RaceCall {
   });
   const pageChars = 15_000;
   const files = { guard, changes: { recordChange: async () => {} } };
-  const ports = { elapsed: () => 0, progress: () => {} };
   registry.register(readFileTool({ guard, pageChars, readDocument: () => Promise.reject(new Error('no document')) }));
   registry.register(listDirTool(guard));
   registry.register(writeFileTool(files));
   registry.register(editFileTool(files));
-  registry.register(
-    grepTool({
-      guard,
-      pageChars,
-      find: async (task) => {
-        if (task.kind !== 'grep') throw new TypeError('not a search of texts');
-        return await grepFiles({ ...task, budgetMs: Number.POSITIVE_INFINITY }, ports);
-      },
-    }),
-  );
+  registry.register(grepTool({ guard, pageChars, find: findHere }));
   return (name, args, caller = OWNER) => registry.run({ name, arguments: JSON.stringify(args) }, contextOf(caller));
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EditorFileReply, EditorFileRequest } from '../../src/core/bus/editor.ts';
 import { sha256 } from '../../src/core/storage/change-log.ts';
-import { EditorFiles } from '../../src/core/tools/files/editor-files.ts';
+import { EditorFiles } from '../../src/core/files/editor-store.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -33,7 +33,7 @@ async function world(
   const project = await realpath(folder.path);
   const path = join(project, 'a.txt');
   await writeFile(path, content);
-  const editors = new EditorFiles(files.clock);
+  const editors = new EditorFiles(files);
   const asked: EditorFileRequest[] = [];
   editors.attach(SESSION, {
     reads: true,
@@ -43,7 +43,7 @@ async function world(
       return await answer(request, path);
     },
   });
-  const context = { sessionKey: SESSION, roots: [project], editor: editors.of([SESSION]) };
+  const context = { sessionKey: SESSION, roots: [project], store: editors.of([SESSION]) };
   return {
     files,
     project,

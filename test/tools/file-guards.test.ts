@@ -1,8 +1,7 @@
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openAllowed, type FileAccess } from '../../src/core/tools/files/access.ts';
-import { readWhole, writeThrough } from '../../src/core/tools/files/whole-file.ts';
+import { openAllowed, readWhole, writeThrough, type FileAccess } from '../../src/core/files/access.ts';
 import { memoryWriteTool } from '../../src/extensions/memory/write-tool.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 import { call } from '../support/simple-tools.ts';

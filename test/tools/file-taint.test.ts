@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { createExecTool } from '../../src/extensions/exec/exec.ts';
 import { createReader } from '../../src/core/tools/reading/reader.ts';
 import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
-import { builtinTools } from '../../src/core/tools/builtin.ts';
+import { documentReader } from '../../src/extensions/files/documents/document-reader.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
-import { fileTools, type FileTools } from '../support/file-tools.ts';
+import { fileTools, fileToolsOn, type FileTools } from '../support/file-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
 import { pdfOf } from './web-world.ts';
 
@@ -25,7 +25,8 @@ interface Taints extends AsyncDisposable {
 /** The built-in tools with exec in the mode `full`, and what is known of strangers. */
 async function taints(): Promise<Taints> {
   const files = await fileTools();
-  const { home, workspace } = files;
+  const { home, workspace, guard, changes } = files;
+  const readDocument = documentReader(createReader({ clock: systemClock }));
   const origins = new UntrustedFiles({
     path: join(home, 'versions', 'untrusted.jsonl'),
     folders: [join(home, 'media'), join(workspace, 'downloads')],
@@ -36,14 +37,6 @@ async function taints(): Promise<Taints> {
     clock: systemClock,
     redact: (text) => text,
     maxOutput: 16_000,
-  });
-  const tools = builtinTools({
-    guard: files.guard,
-    changes: files.changes,
-    origins,
-    maxOutput: 16_000,
-    clock: systemClock,
-    read: createReader({ clock: systemClock }),
   });
   const exec = createExecTool({
     mode: 'full',
@@ -56,7 +49,7 @@ async function taints(): Promise<Taints> {
     origins,
     clock: systemClock,
   });
-  for (const tool of [...tools, exec]) registry.register(tool);
+  for (const tool of [exec, ...fileToolsOn({ guard, changes, origins, readDocument })]) registry.register(tool);
   return {
     files,
     origins,

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, readdir, rm, stat, symlink, truncate, writeFile
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LARGEST_COPY } from '../../src/core/storage/change-log.ts';
-import { restoreFiles, type RestoredFile } from '../../src/core/tools/files/restore-files.ts';
+import { restoreFiles, type RestoredFile } from '../../src/core/agent/undo/restore-files.ts';
 import { fileTools, type FileTools } from '../support/file-tools.ts';
 
 const SESSION = 'terminal:test';

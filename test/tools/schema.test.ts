@@ -2,13 +2,12 @@ import * as z from 'zod';
 import * as z3 from 'zod/v3';
 import { describe, expect, test } from 'vitest';
 import { PathGuard } from '../../src/core/security/paths/open-inside.ts';
-import { applyPatchTool, editFileTool } from '../../src/core/tools/files/edit.ts';
-import { globTool } from '../../src/core/tools/files/search/glob.ts';
-import { grepTool } from '../../src/core/tools/files/search/grep.ts';
-import { listDirTool } from '../../src/core/tools/files/list-dir.ts';
-import { readFileTool } from '../../src/core/tools/files/read-file.ts';
+import { applyPatchTool, editFileTool } from '../../src/extensions/files/edit.ts';
+import { globTool, grepTool } from '../../src/extensions/files/search/search.ts';
+import { listDirTool } from '../../src/extensions/files/list-dir.ts';
+import { readFileTool } from '../../src/extensions/files/read-file.ts';
 import { toJsonSchema } from '../../src/core/tools/json-schema.ts';
-import { writeFileTool } from '../../src/core/tools/files/write-file.ts';
+import { writeFileTool } from '../../src/extensions/files/write-file.ts';
 import { PATHS } from '../support/extensions.ts';
 
 const guard = new PathGuard({

@@ -4,7 +4,7 @@ import type { Media } from '../../core/bus/messages.ts';
 import type { App } from '../../core/app.ts';
 import type { ChatFiles } from '../../core/gateway/http/files.ts';
 import { ifThere } from '../../core/storage/files.ts';
-import { imageType } from '../../core/tools/files/file-text.ts';
+import { imageType } from '../../core/files/text.ts';
 
 /** The files that the page sends and shows. The name of an upload is that of its file, then the media type that the page gave it. */
 export function filesOf({ journal, media, uploads }: App): ChatFiles {

@@ -5,7 +5,7 @@ import type { ApiBackend, Embedder, TurnRecord } from '../../core/gateway/openai
 import { embeddingServer, openEmbeddings } from '../../core/providers/embedding-server.ts';
 import type { TapeEntry } from '../../core/session/entry.ts';
 import { readTape } from '../../core/session/reader.ts';
-import { imageType, MOST_IMAGE_BYTES } from '../../core/tools/files/file-text.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../../core/files/text.ts';
 import { errorCode, errorMessage } from '../../core/util/errors.ts';
 
 /** What programs reach through the API in the shapes of OpenAI's. */

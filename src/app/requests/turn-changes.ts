@@ -5,7 +5,7 @@ import type { App } from '../../core/app.ts';
 import type { TurnChange } from '../../core/gateway/operations/traces.ts';
 import type { TurnRecord } from '../../core/journal/turn-records.ts';
 import type { ChangeLog, RecordedChange } from '../../core/storage/change-log.ts';
-import { previewOf } from '../../core/tools/files/change-preview.ts';
+import { previewOf } from '../../core/files/preview.ts';
 import { cut } from '../../core/util/text.ts';
 import { changedTexts } from './changed-texts.ts';
 

@@ -1,10 +1,7 @@
 import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
 import { PathGuard } from '../../core/security/paths/open-inside.ts';
 import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
-import { builtinTools } from '../../core/tools/builtin.ts';
-import { createReader } from '../../core/tools/reading/reader.ts';
 import { batchTool } from '../../core/tools/batch.ts';
-import { withFolders } from '../../core/tools/files/taint.ts';
 import { ToolRegistry, type KeepWhole } from '../../core/tools/registry/registry.ts';
 import { STAY_SILENT } from '../../core/tools/stay-silent.ts';
 import type { Tool } from '../../core/tools/tool.ts';
@@ -12,19 +9,17 @@ import type { App } from '../../core/app.ts';
 import { ownerTrouble } from '../../core/people/owners.ts';
 import { losesMoreThanHalf } from '../../core/memory/files/facts.ts';
 import { realFile } from '../../core/memory/files/memory-file.ts';
-import type { FileAccess, VersionedFile } from '../../core/tools/files/access.ts';
+import type { FileAccess, VersionedFile } from '../../core/files/access.ts';
 
 /** Builds the registry with the built-in tools, and the path guard and sandbox that they use. `wrapTool`: each tool as it is registered, for a trial. */
 export function createTools(
   app: App,
   wrapTool: ((tool: Tool) => Tool) | undefined,
 ): Pick<App, 'tools' | 'guard' | 'sandbox' | 'files' | 'fetch'> {
-  const { journal, spill, media, changes, origins: marks, audit } = app;
+  const { journal, spill, media, changes, origins, audit } = app;
   const { config, loaded, paths, redact, clock, random } = app;
   const { tools, agent } = config;
-  const foreignSkillFolders = async (): Promise<readonly string[]> =>
-    (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : []));
-  const origins = withFolders(marks, foreignSkillFolders);
+  origins.alsoIn(async () => (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : [])));
   const maxOutput = agent.toolResultChars;
   const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
   const registry = new ToolRegistry({
@@ -84,8 +79,6 @@ export function createTools(
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
-  const builtin = builtinTools({ ...files, maxOutput, clock, read: app.once(createReader) });
-  for (const tool of builtin) registry.register(tool);
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
   return { tools: registry, guard, sandbox, files, fetch };
 }

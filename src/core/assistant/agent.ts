@@ -8,7 +8,7 @@ import { Questions } from '../agent/questions/questions.ts';
 import { TurnRunner } from '../agent/turn/runner.ts';
 import { createTape } from '../agent/commands/session-commands.ts';
 import type { ModelName } from '../providers/provider.ts';
-import { EditorFiles } from '../tools/files/editor-files.ts';
+import { EditorFiles } from '../files/editor-store.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { Slots } from '../util/slots.ts';
@@ -47,7 +47,7 @@ export interface Agent {
  * as it is registered, for a trial.
  */
 export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Tool) | undefined): Agent {
-  const { config, program, paths, clock, log, env, plugins } = app;
+  const { config, program, paths, log, env, plugins } = app;
   const questions = new Questions(app);
   const catalog = openSkills(config, paths, { env, log, plugins, without: skillsOff(program, config) });
   add({ questions, skills: catalog, slots: new Slots(config.agent.maxConcurrentTurns) });
@@ -55,7 +55,7 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
     turnSkills: createTurnSkills(catalog, program.origins, (name) => config.skills.entries[name]?.env ?? {}),
   });
   add(createTools(app, wrapTool));
-  add({ editorFiles: new EditorFiles(clock) });
+  add({ editorFiles: new EditorFiles(app) });
   const skillNews = new SkillNews(app);
   const prompts = createPrompts(
     app,

@@ -5,7 +5,7 @@ import type { App } from '../app.ts';
 import { speechOf } from '../program.ts';
 import { GuestFiles } from '../channels/inbound/guest-files.ts';
 import type { Transcribe } from '../providers/vendor.ts';
-import { imageType, MOST_IMAGE_BYTES } from '../tools/files/file-text.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../files/text.ts';
 import { errorMessage } from '../util/errors.ts';
 
 /** Creates the function that downloads the files of messages and transcribes voice messages. */

@@ -6,7 +6,7 @@ import { externalIdOf, streamOf } from '../gateway/local-assistant.ts';
 import { MODEL_ERROR_KINDS } from '../providers/provider.ts';
 import type { TapeEntry } from '../session/entry.ts';
 import type { MediaStore } from '../storage/media.ts';
-import { imageType } from '../tools/files/file-text.ts';
+import { imageType } from '../files/text.ts';
 import { AppError } from '../util/errors.ts';
 import type { Stores } from '../stores/stores.ts';
 import type { RunErrorKind, RunOptions, RunResult, Runs, RunStream, SentFile } from './run.ts';

@@ -106,7 +106,7 @@ export type {
   ToolResult,
 } from '../tools/tool.ts';
 
-export type { EditorBuffers, EditorWrite } from '../tools/files/editor-files.ts';
+export type { FileContent, FileStore, ReplacedFile, StoredChange, WrittenFile } from '../files/access.ts';
 
 // Providers.
 export type {

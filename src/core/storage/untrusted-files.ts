@@ -80,11 +80,17 @@ export class UntrustedFiles {
   readonly #file: AppendFile;
   #loaded: Promise<Known> | undefined;
   #spanCount = 0;
+  #more: () => Promise<readonly string[]> = async () => [];
 
   constructor(options: UntrustedFilesOptions) {
     this.#options = options;
     this.#disk = options.disk ?? plainDisk;
     this.#file = new AppendFile(options.path, this.#disk);
+  }
+
+  /** Asks at each use for further folders whose files are all untrusted, by their real paths. */
+  alsoIn(folders: () => Promise<readonly string[]>): void {
+    this.#more = folders;
   }
 
   /** Remembers content as untrusted; durable when it resolves. Blank content is ignored. */
@@ -99,6 +105,10 @@ export class UntrustedFiles {
 
   /** Whether a file may hold untrusted content. */
   async holds(file: ReadFile | HashedFile): Promise<boolean> {
+    return (await this.#holds(file)) || (await this.#more()).some((folder) => isWithin(folder, file.path));
+  }
+
+  async #holds(file: ReadFile | HashedFile): Promise<boolean> {
     const { path, stat } = file;
     const { marks, spans, folders, log } = await this.#load();
     if (folders.some((folder) => isWithin(folder, path))) return true;
@@ -110,7 +120,8 @@ export class UntrustedFiles {
 
   /** Whether a folder is an untrusted one or lies in one. `path` is a real path. */
   async holdsFolder(path: string): Promise<boolean> {
-    return (await this.#load()).folders.some((folder) => isWithin(folder, path));
+    const { folders } = await this.#load();
+    return [...folders, ...(await this.#more())].some((folder) => isWithin(folder, path));
   }
 
   /**
@@ -119,7 +130,9 @@ export class UntrustedFiles {
    */
   async holdsUnder(root: string): Promise<boolean> {
     const { marks, folders } = await this.#load();
-    if (folders.some((folder) => isWithin(folder, root))) return true;
+    const more = await this.#more();
+    if ([...folders, ...more].some((folder) => isWithin(folder, root))) return true;
+    if (more.some((folder) => isWithin(root, folder))) return true;
     const inside = folders.filter((folder) => isWithin(root, folder));
     if ((await nonEmptyFolders(inside)).length > 0) return true;
     const waiting = [root];
@@ -142,7 +155,7 @@ export class UntrustedFiles {
         if (bytes > MOST_TREE_BYTES) return true;
         const real = entry.isSymbolicLink() ? await realFolder(path) : path;
         const hash = isRead ? await contentHash(path) : '';
-        if (await this.holds({ path: real, stat: found, hash })) return true;
+        if (await this.#holds({ path: real, stat: found, hash })) return true;
       }
     }
     return false;
@@ -163,6 +176,8 @@ export class UntrustedFiles {
     if (folders.some((folder) => command.includes(folder) || command.includes(`${basename(folder)}/`))) return true;
     if (cwd !== undefined && namesPath(command, cwd, folders)) return true;
     if (cwd !== undefined && walksInto(command, cwd, await nonEmptyFolders(folders))) return true;
+    const more = cwd === undefined ? [] : await this.#more();
+    if (cwd !== undefined && (namesPath(command, cwd, more) || walksInto(command, cwd, more))) return true;
     if (await this.knowsName(command.split(/[\s'"`;|&<>()$={}/,:]+/u))) return true;
     if (
       log === undefined ||

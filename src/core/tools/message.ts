@@ -9,8 +9,7 @@ import { atLeast } from '../security/access/access.ts';
 import { escapeControlChars } from '../security/text/control-characters.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
-import { callerOf, openAllowed } from './files/access.ts';
-import { readWhole } from './files/whole-file.ts';
+import { callerOf, openAllowed, readWhole } from '../files/access.ts';
 import { errorResult } from './registry/result.ts';
 import {
   defineTool,

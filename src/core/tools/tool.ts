@@ -3,7 +3,7 @@ import type { Media, Role } from '../bus/messages.ts';
 import type { TaintAction, TaintBits } from '../security/access/taint.ts';
 import type { GivenText } from '../security/access/url-origin.ts';
 import type { Permit } from '../util/permit.ts';
-import type { EditorBuffers } from './files/editor-files.ts';
+import type { FileStore } from '../files/access.ts';
 
 /**
  * What a call may change. `none` reads only and may run beside others; `idempotent` may be repeated after a crash;
@@ -121,8 +121,8 @@ export interface CallFiles {
   readonly readRoots: readonly string[];
   /** Folders of this session alone that may be read and changed, such as the project of an editor. @default none */
   readonly roots?: readonly string[];
-  /** The texts of the editor in which `roots` are open. @default they are read from the disk and written to it */
-  readonly editor?: EditorBuffers;
+  /** What has the texts of files instead of the disk, such as the editor in which `roots` are open. @default the disk */
+  readonly store?: FileStore;
 }
 
 /** What stands in the conversation that the call comes from. */
@@ -267,6 +267,8 @@ export interface ToolFacts {
   readonly withheldFrom?: readonly ('subagent' | 'visit')[];
   /** It changes nothing, so a conversation that its owner made read-only has it, too. @default false */
   readonly onlyReads?: true;
+  /** All that it changes is recorded, so /undo takes it back. @default false */
+  readonly isRecorded?: true;
   /** Where untrusted text in its results comes from, for people. @default 'an outside source' */
   readonly source?: string;
   /** Matches the arguments of calls that change nothing, of a tool with effects. @default none */

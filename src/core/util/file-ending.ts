@@ -1,6 +1,6 @@
 const SNIFF_BYTES = 8_192;
 /** What text never holds, beside NUL: no tabs, line ends, page ends, backspaces and escapes. */
-const CONTROLS = /[\u0001-\u0007\u000b\u000e-\u001a\u001c-\u001f]/u;
+export const CONTROLS = /[\u0001-\u0007\u000b\u000e-\u001a\u001c-\u001f]/u;
 
 /** By how a file begins, where it is no UTF-16: NUL bytes mean binary, other control characters in what is no UTF-8 too. */
 export function looksBinary(bytes: Uint8Array): boolean {

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { previewOf } from '../../../src/core/tools/files/change-preview.ts';
+import { previewOf } from '../../../src/core/files/preview.ts';
 import { waitFor } from '../../support/wait.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { block, summarising, textOf, type Reply } from './model.ts';

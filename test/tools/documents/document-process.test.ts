@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { documentReader, type ReadDocument } from '../../../src/core/tools/documents/document-reader.ts';
+import { documentReader, type ReadDocument } from '../../../src/extensions/files/documents/document-reader.ts';
 import { createReader } from '../../../src/core/tools/reading/reader.ts';
 import { systemClock } from '../../../src/core/util/clock.ts';
 import { childIds, childrenNamed, type ChildProcess } from '../../support/child-processes.ts';

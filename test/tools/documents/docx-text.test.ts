@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { officeText } from '../../../src/core/tools/documents/office-text.ts';
-import { xmlEvents } from '../../../src/core/tools/documents/xml-events.ts';
+import { officeText } from '../../../src/extensions/files/documents/office-text.ts';
+import { xmlEvents } from '../../../src/extensions/files/documents/xml-events.ts';
 import { docxOf, paragraph } from './docx.ts';
 
 const textOf = (body: string, more?: Readonly<Record<string, string>>): string =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { officeText } from '../../../src/core/tools/documents/office-text.ts';
+import { officeText } from '../../../src/extensions/files/documents/office-text.ts';
 import { presentation, shape } from './office.ts';
 
 const BOUNDS = { mostChars: 100_000, hasTime: () => true };

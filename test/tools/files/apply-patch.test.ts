@@ -2,8 +2,8 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UntrustedFiles } from '../../../src/core/storage/untrusted-files.ts';
-import { restoreFiles } from '../../../src/core/tools/files/restore-files.ts';
-import { applyPatchTool } from '../../../src/core/tools/files/edit.ts';
+import { restoreFiles } from '../../../src/core/agent/undo/restore-files.ts';
+import { applyPatchTool } from '../../../src/extensions/files/edit.ts';
 import { ToolRegistry } from '../../../src/core/tools/registry/registry.ts';
 import { fileTools, type FileTools } from '../../support/file-tools.ts';
 import { testToolContext } from '../../support/tool-context.ts';

@@ -26,6 +26,29 @@ describe('files', () => {
     expect((await files.call('glob', { pattern: '*.ts', path: 'src' })).output).toBe('src/deep/a.ts');
   });
 
+  test.each([
+    ['*.ts', ['a.ts', 'src/deep/a.ts', '.hidden.ts'], ['a.tsx', 'b.ts/c']],
+    ['src/*.ts', ['src/a.ts'], ['a.ts', 'src/x/a.ts', 'lib/src/a.ts']],
+    ['**/test/*.ts', ['test/a.ts', 'x/y/test/a.ts'], ['test/x/a.ts', 'mytest/a.ts']],
+    ['src/**', ['src/a', 'src/b/b.c'], ['srcs/a']],
+    ['a/**/z', ['a/z', 'a/b/z', 'a/b/c/z'], ['az', 'b/bz']],
+    ['{src,lib/deep}/*.md', ['src/a.md', 'lib/deep/a.md'], ['lib/a.md']],
+    ['f?.txt', ['f1.txt'], ['f.txt', 'f12.txt']],
+    ['[a-c][!0-9]', ['ax', 'c-'], ['dx', 'a1']],
+    ['[a^&]', ['a', '^', '&'], ['b']],
+    [String.raw`\*\[a\]`, ['*[a]'], ['xa', '*a']],
+    ['a,b', ['a,b'], ['a', 'b']],
+    ['app/(group)/a|b.$+', ['app/(group)/a|b.$+'], ['app/group/a', 'b.$+']],
+    ['"a b"*', ['"a b"c'], ['a bc']],
+    ['Grüße 你好*', ['Grüße 你好 😀.txt'], ['Grusse']],
+    ['a**b', ['aXb', 'ab'], ['a/b']],
+  ])('that match %s', async (pattern, fits, others) => {
+    await using files = await fileTools();
+    await withFiles(files, ...fits, ...others);
+    const { output } = await files.call('glob', { pattern });
+    expect(output.split('\n')).toEqual(fits);
+  });
+
   test('are found by a whole path too', async () => {
     await using files = await fileTools();
     await withFiles(files, 'src/a.ts', 'a.ts');
@@ -128,6 +151,8 @@ test.each([
   [{}],
   [{ pattern: '' }],
   [{ pattern: '[' }],
+  [{ pattern: '{a,b' }],
+  [{ pattern: 'x'.repeat(1_001) }],
   [{ pattern: '*', limit: 2_001 }],
   [{ pattern: '*', offset: -1 }],
 ])('bad input %j is a result', async (args) => {

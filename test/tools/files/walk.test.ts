@@ -5,9 +5,16 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { PathGuard, PathGuardOptions } from '../../../src/core/security/paths/open-inside.ts';
 import type { PathCaller } from '../../../src/core/security/paths/rules.ts';
-import { openAllowed } from '../../../src/core/tools/files/access.ts';
-import { searchBaseOf } from '../../../src/core/tools/files/search/find-tool.ts';
-import { newLeftOut, NOT_ENTERED, walkFiles, type WalkBase } from '../../../src/core/tools/files/search/walk.ts';
+import { openAllowed } from '../../../src/core/files/access.ts';
+import { searchBaseOf } from '../../../src/extensions/files/search/search.ts';
+import {
+  NOT_ENTERED,
+  walkFiles,
+  type LeftOut,
+  type WalkBase,
+  type WalkedFile,
+  type WalkOptions,
+} from '../../../src/extensions/files/search/walk.ts';
 import {
   contextOf,
   decide,
@@ -21,26 +28,32 @@ import {
   type PathWorld,
 } from '../../support/path-world.ts';
 
-const OPTIONS = { maxEntries: 1_000, want: () => 'yes' as const, ignored: true };
+const OPTIONS = { ignored: true, isOver: () => false, wants: () => true };
 
 interface Walked {
   /** What each file that could be opened holds, by its path from the base on. */
   readonly texts: Readonly<Record<string, string>>;
   readonly names: readonly string[];
-  readonly left: ReturnType<typeof newLeftOut>;
+  readonly left: LeftOut;
 }
 
-async function walk(base: WalkBase, options: Partial<typeof OPTIONS> = {}): Promise<Walked> {
-  const left = newLeftOut();
+/** Walks, and opens each file after `meanwhile` was done. */
+async function walk(
+  base: WalkBase,
+  meanwhile: (file: WalkedFile) => Promise<unknown> = async () => {},
+  options: Partial<WalkOptions> = {},
+): Promise<Walked> {
   const texts: Record<string, string> = {};
   const names: string[] = [];
-  for await (const file of walkFiles(base, { ...OPTIONS, ...options }, left)) {
+  const visit = async (file: WalkedFile): Promise<void> => {
     names.push(file.below);
+    await meanwhile(file);
     const opened = await file.open();
-    if (opened === undefined) continue;
+    if (opened === undefined) return;
     texts[file.below] = readFileSync(opened.fd, 'utf8');
     closeSync(opened.fd);
-  }
+  };
+  const left = await walkFiles(base, { ...OPTIONS, visit, ...options });
   return { texts, names, left };
 }
 
@@ -181,13 +194,11 @@ describe('what is swapped while the walk goes on', () => {
   test('a file for a link leads nowhere', async () => {
     await using world = await pathWorld();
     const base = await baseOf(world.guard(), '.', OWNER);
-    const left = newLeftOut();
-    for await (const file of walkFiles(base, OPTIONS, left)) {
-      await rm(file.path);
-      await symlink(join(world.root, 'outside', 'secret.txt'), file.path);
-      expect(await file.open()).toBeUndefined();
-    }
-    expect(left.closed).toBe(1);
+    const { texts, left } = await walk(base, async ({ path }) => {
+      await rm(path);
+      await symlink(join(world.root, 'outside', 'secret.txt'), path);
+    });
+    expect([texts, left.closed]).toEqual([{}, 1]);
   });
 
   test('a file for a link to another open file is not read, nor is a pipe', async () => {
@@ -198,44 +209,40 @@ describe('what is swapped while the walk goes on', () => {
       (path: string) => symlink(join(world.workspace, 'notes', 'b.txt'), path),
       async (path: string) => void execFileSync('/usr/bin/env', ['mkfifo', path]),
     ];
-    for await (const file of walkFiles(base, OPTIONS, newLeftOut())) {
-      await rm(file.path);
-      await swap.shift()?.(file.path);
-      expect(await file.open()).toBeUndefined();
-    }
-    expect(swap).toEqual([]);
+    const { texts } = await walk(base, async ({ path }) => {
+      await rm(path);
+      await swap.shift()?.(path);
+    });
+    expect([texts, swap]).toEqual([{}, []]);
   });
 
   test('a folder that is a closed place meanwhile is closed', async () => {
     await using world = await pathWorld();
     await writeFile(join(world.workspace, 'notes', 'b.txt'), 'b');
     const base = await baseOf(world.guard(), 'notes', OWNER);
-    for await (const file of walkFiles(base, OPTIONS, newLeftOut())) {
-      await rename(join(world.workspace, 'notes'), join(world.workspace, '.ssh'));
-      expect(await file.open()).toBeUndefined();
-    }
+    const { texts } = await walk(base, () => rename(join(world.workspace, 'notes'), join(world.workspace, '.ssh')));
+    expect(texts).toEqual({});
   });
 
   test('a folder for a link leaves the walk in the folder that was judged', async () => {
     await using world = await pathWorld();
     await writeFile(join(world.workspace, 'notes', 'secret.txt'), 'mine');
     const base = await baseOf(world.guard(), 'notes', OWNER);
-    for await (const file of walkFiles(base, OPTIONS, newLeftOut())) {
+    const { texts } = await walk(base, async () => {
       await rename(join(world.workspace, 'notes'), join(world.workspace, 'moved'));
       await symlink(join(world.root, 'outside'), join(world.workspace, 'notes'));
-      const opened = await file.open();
-      expect(opened && readFileSync(opened.fd, 'utf8')).toBe('mine');
-      if (opened !== undefined) closeSync(opened.fd);
-    }
+    });
+    expect(texts).toEqual({ 'secret.txt': 'mine' });
   });
 
   test('a file that is gone is passed over', async () => {
     await using world = await pathWorld();
     const base = await baseOf(world.guard(), '.', OWNER);
-    for await (const file of walkFiles(base, OPTIONS, newLeftOut())) {
-      await rm(file.path);
-      expect([file.look(), await file.open()]).toEqual([undefined, undefined]);
-    }
+    const { texts } = await walk(base, async ({ path, look }) => {
+      await rm(path);
+      expect(look()).toBeUndefined();
+    });
+    expect(texts).toEqual({});
   });
 });
 
@@ -243,11 +250,10 @@ test('a walk ends at its most entries, or when it is told to', async () => {
   await using world = await pathWorld();
   for (let n = 0; n < 10; n += 1) await writeFile(join(world.workspace, `f${n}`), '');
   const base = await baseOf(world.guard(), '.', OWNER);
-  const few = await walk(base, { maxEntries: 4 });
-  expect([few.names.length, few.left.ended]).toEqual([4, 'entries']);
-  const left = newLeftOut();
-  expect(await Array.fromAsync(walkFiles(base, { ...OPTIONS, want: () => 'stop' }, left))).toEqual([]);
-  expect(left.ended).toBe('stopped');
+  const few = await walk(base, undefined, { maxEntries: 4 });
+  expect([few.names.length, few.left.isTooMuch]).toEqual([4, true]);
+  const none = await walk(base, undefined, { isOver: () => true });
+  expect([none.names, none.left.isTooMuch]).toEqual([[], false]);
 });
 
 test('what is read of the rules is plain data that another thread can be given', async () => {

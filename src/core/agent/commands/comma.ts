@@ -52,7 +52,7 @@ async function ownersToolContext(
       workingDirectory: paths.workspace,
       readRoots: [spill.folder(sessionKey), media.folder(sessionKey), ...(await turnSkills.folders())],
       roots: [editors.folderOf(sessionKey)].filter((folder) => folder !== undefined),
-      editor: editorFiles.of([sessionKey]),
+      store: editorFiles.of([sessionKey]),
     },
     withheld: (tool) => withheldFromRun(message, tool),
     approve: (request) => questions.approve({ sessionKey, callId, turnId, signal, target: message }, request),

@@ -2,7 +2,7 @@ import type { App } from '../../app.ts';
 import type { ConsolidationRow } from '../../journal/consolidations.ts';
 import { mergeFacts } from '../../memory/consolidation/merge-facts.ts';
 import type { MemoryStore } from '../../memory/files/store.ts';
-import { previewOf } from '../../tools/files/change-preview.ts';
+import { previewOf } from '../../files/preview.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { raceAbort } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';

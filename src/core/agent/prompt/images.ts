@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Media } from '../../bus/messages.ts';
 import type { MediaStore } from '../../storage/media.ts';
-import { imageType, MOST_IMAGE_BYTES } from '../../tools/files/file-text.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../../files/text.ts';
 
 type Part =
   | { readonly type: 'image'; readonly mediaType: string; readonly hash: string }

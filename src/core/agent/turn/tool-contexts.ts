@@ -41,7 +41,7 @@ export async function toolContexts(turn: Turn, app: App): Promise<(callId: strin
       workingDirectory: app.paths.workspace,
       readRoots: [...ownFolders, ...folders],
       roots: readers.map((key) => editors.folderOf(key)).filter((folder) => folder !== undefined),
-      editor: editorFiles.of(readers),
+      store: editorFiles.of(readers),
     },
     limits: { skills, withheld: (tool: string) => withheld(target, factsOf(tool)) },
     approval: null,

@@ -1,7 +1,6 @@
 import type { App } from '../../app.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { BATCH } from '../../tools/batch.ts';
-import { FILE_TOOLS } from '../../tools/files/access.ts';
 import type { TimeSpan } from './changed-between.ts';
 import { callTitle } from '../../tools/registry/result.ts';
 import { startedCalls } from '../commands/last-exchange.ts';
@@ -28,7 +27,7 @@ export function lastingCalls(
   for (const { call, intended } of startedCalls(entries, turn)) {
     const known = app.tools.named(call.name);
     const lasts = known === undefined || known.name === BATCH ? intended : known.effect !== 'none';
-    if (!lasts || FILE_TOOLS.has(known?.name ?? '') || recorded.has(call.callId)) continue;
+    if (!lasts || known?.isRecorded === true || recorded.has(call.callId)) continue;
     if (known?.looks?.test(call.arguments) === true) continue;
     (known?.name === 'message' ? sent : lasting).push(callTitle(call));
     if (known?.name === 'exec' || known?.name === BATCH) commands.push(...spansOf(entries, call.callId));

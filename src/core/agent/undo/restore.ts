@@ -3,7 +3,7 @@ import type { App } from '../../app.ts';
 import type { RestoredThing } from '../../extension.ts';
 import type { ChangeLog, RecordedChange } from '../../storage/change-log.ts';
 import type { UndoItem } from '../../storage/undo-log.ts';
-import { restoreFiles } from '../../tools/files/restore-files.ts';
+import { restoreFiles } from './restore-files.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { TurnPlace } from './undo.ts';
 

@@ -2,7 +2,7 @@ import { lstat, mkdir, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Role } from '../../bus/messages.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
-import { SESSION_FOLDERS, within } from '../paths/rules.ts';
+import { mayBeSessions, within } from '../paths/rules.ts';
 import { GitKeeper } from '../sandbox/git-keeper.ts';
 import type { Enclosure, Mount } from './enclosure.ts';
 import { removeLimitGroup } from './limit-group.ts';
@@ -99,13 +99,12 @@ async function rootMounts(
   const workspace = await realpath(options.workspace);
   const real = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
   const closed = [...KERNEL, workspace];
-  const sessions = SESSION_FOLDERS.map((name) => join(home, name));
   const roots = [...new Set(real.filter((path) => path !== undefined))].filter(
     (root) =>
       !RESERVED.has(root) &&
       root !== home &&
       !closed.some((path) => within(path, root)) &&
-      (!within(host, root) || sessions.some((path) => within(path, root))),
+      mayBeSessions(root, { home, host }),
   );
   const read = (path: string): Mount => ({ path, as: 'read', isOptional: true });
   const isInHome = (root: string): boolean => within(home, root);

@@ -6,7 +6,15 @@ import { AppError, errorCode } from '../../util/errors.ts';
 import { systemRandom } from '../../util/random.ts';
 import { MEANT_NAMES } from './names.ts';
 import { CALLS, changedSince, fileError, isSameFile, pin, refused, type FileCalls, type Pinned } from './pinned.ts';
-import { decidePath, within, type OwnPaths, type PathAccess, type PathCaller, type PathRoots } from './rules.ts';
+import {
+  decidePath,
+  mayBeSessions,
+  within,
+  type OwnPaths,
+  type PathAccess,
+  type PathCaller,
+  type PathRoots,
+} from './rules.ts';
 
 export interface PathGuardOptions {
   readonly paths: OwnPaths;
@@ -177,9 +185,7 @@ export class PathGuard {
       const absolute = this.resolve(path);
       const rules = { access, caller, roots: await this.rootsFor(caller) };
       const named = this.#nameInWorkspace(absolute, rules);
-      return access === 'read'
-        ? await this.#openForReading(absolute, { path, named, rules })
-        : await this.#openForWriting(absolute, { path, named, rules });
+      return await this.#open(absolute, { path, named, rules });
     } catch (error) {
       throw fileError(error, path);
     }
@@ -221,7 +227,7 @@ export class PathGuard {
       home: outerHome,
       readRoots: [
         ...configured.filter(isOutside),
-        ...session.filter((root) => isOutside(root) || within(ownHome, root)),
+        ...session.filter((root) => mayBeSessions(root, { home: ownHome, host: outerHome })),
         ...ownRoots,
       ],
       ownRoots,
@@ -244,32 +250,22 @@ export class PathGuard {
     return absolute;
   }
 
-  async #openForReading(absolute: string, { path, named, rules }: Naming): Promise<Inside> {
-    const found = await pin(absolute, { calls: this.#calls }).catch((error: unknown) => fileError(error, path));
-    if (found instanceof AppError) {
-      const place = await realPlace(absolute, this.#calls);
-      return new Inside({ path: place, asks: judge(place, rules, named), named: path }, found);
-    }
-    return await keptOpen([found], async () => {
-      const asks = judge(found.path, rules, named);
-      if (!found.stat.isDirectory()) requireFile(found.stat, path);
-      return new Inside({ path: found.path, asks, named: path }, found);
-    });
-  }
-
-  async #openForWriting(absolute: string, { path, named, rules }: Naming): Promise<Inside> {
+  async #open(absolute: string, { path, named, rules }: Naming): Promise<Inside> {
     const found = await pin(absolute, { calls: this.#calls }).catch((error: unknown) => fileError(error, path));
     return await keptOpen([found], async (opened) => {
-      const place = found instanceof AppError ? await realPlace(absolute, this.#calls) : found.path;
+      const isThere = !(found instanceof AppError);
+      const place = isThere ? found.path : await realPlace(absolute, this.#calls);
       const asks = judge(place, rules, named);
-      if (!(found instanceof AppError)) requireFile(found.stat, path);
-      else if (found.facts['code'] !== 'ENOENT') throw found;
-      const target = found instanceof AppError ? absolute : found.path;
+      const isRead = rules.access === 'read';
+      if (isThere && !(isRead && found.stat.isDirectory())) requireFile(found.stat, path);
+      if (isRead) return new Inside({ path: place, asks, named: path }, found);
+      if (!isThere && found.facts['code'] !== 'ENOENT') throw found;
+      const target = isThere ? place : absolute;
       const parent = await this.#openFolderOf(target);
       opened.push(parent.pinned);
       const real = join(parent.pinned.path, ...parent.missing, basename(target));
       // A write would replace the link, or create its target.
-      if (found instanceof AppError && real !== place) throw refused(`${path} is a broken link, so it is not written.`);
+      if (!isThere && real !== place) throw refused(`${path} is a broken link, so it is not written.`);
       if (real !== place) throw refused(`${path} changed while it was being opened; try again.`);
       return new Inside({ path: place, asks, named: path }, found, parent);
     });

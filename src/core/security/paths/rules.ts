@@ -49,7 +49,12 @@ export interface PathRoots {
 }
 
 /** Folders in the home in which a session may read a folder of its own, or one with the skills of a package. */
-export const SESSION_FOLDERS = ['spill', 'media', 'plugins'] as const;
+const SESSION_FOLDERS = ['spill', 'media', 'plugins'];
+
+/** Whether a session may read what it names as its own: nothing of a home but that. Real paths; `host`: the outermost home. */
+export function mayBeSessions(root: string, { home, host }: { readonly home: string; readonly host: string }): boolean {
+  return !within(host, root) || SESSION_FOLDERS.some((name) => within(join(home, name), root));
+}
 const KERNEL_ROOTS = ['/proc', '/sys', '/dev'];
 
 /**
