@@ -98,13 +98,9 @@ export const REPLACED: readonly Plugin[] = [
     emptyClasses,
   ),
   pricesAsJson(),
-  // Only what reads a page piece by piece is used; the rest brings two more lists of entities.
+  // Only the parser itself is used.
   // oxlint-disable-next-line require-unicode-regexp
-  replacing(
-    'tokens-alone',
-    /\/htmlparser2\/dist\/esm\/index\.js$/,
-    "export { default as Tokenizer } from './Tokenizer.js';",
-  ),
+  replacing('parser-alone', /\/htmlparser2\/dist\/esm\/index\.js$/, "export { Parser } from './Parser.js';"),
   // Its reader of YAML is never called: front matter is read with ours.
   // oxlint-disable-next-line require-unicode-regexp
   replacing('one-yaml', /\/js-yaml\/index\.js$/, 'exports.safeLoad = exports.safeDump = () => {};'),

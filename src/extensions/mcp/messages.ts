@@ -22,19 +22,26 @@ export function corrected(message: unknown): unknown {
 }
 
 function correctedResult(result: unknown): unknown {
-  if (!isObject(result)) return Array.isArray(result) ? {} : (result ?? {});
-  const { capabilities, serverInfo, ...rest } = withoutNulls(result);
+  if (!isObject(result)) return Array.isArray(result) && result.length === 0 ? {} : (result ?? {});
   // Only the answer to `initialize` is read strictly.
-  if (typeof rest['protocolVersion'] !== 'string') return withoutNulls(result);
-  const able = Object.entries(isObject(capabilities) ? capabilities : {})
-    .filter(([, value]) => value !== null && value !== false)
-    .map(([name, value]) => [name, isObject(value) ? withoutNulls(value) : {}]);
-  const info = isObject(serverInfo) ? withoutNulls(serverInfo) : {};
-  return { ...rest, capabilities: Object.fromEntries(able), serverInfo: { name: 'unnamed', version: '', ...info } };
+  if (typeof result['protocolVersion'] !== 'string') return withoutNulls(result);
+  const { capabilities, serverInfo, ...rest } = withoutNulls(result, true);
+  const able = Object.entries(isObject(capabilities) ? capabilities : {}).filter(([, value]) => value !== false);
+  return {
+    ...rest,
+    capabilities: Object.fromEntries(able.map(([name, value]) => [name, isObject(value) ? value : {}])),
+    serverInfo: { name: 'unnamed', version: '', ...(isObject(serverInfo) ? serverInfo : {}) },
+  };
 }
 
-function withoutNulls(value: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
+/** `deep`: nor inside of it. */
+function withoutNulls(value: JsonObject, deep = false): JsonObject {
+  const inside = (item: unknown): unknown => {
+    if (Array.isArray(item)) return item.map(inside);
+    return isObject(item) ? withoutNulls(item, true) : item;
+  };
+  const kept = Object.entries(value).filter(([, item]) => item !== null);
+  return Object.fromEntries(deep ? kept.map(([key, item]) => [key, inside(item)]) : kept);
 }
 
 /** The same fetch, with the messages of its answers corrected, and the lines of event streams ended by \n alone. */
