@@ -55,7 +55,7 @@ export class McpServer implements AsyncDisposable {
   trouble: string | null = null;
   readonly #closing = new AbortController();
   /** Aborts when it is ended for good. */
-  readonly closing = this.#closing.signal;
+  readonly closing: AbortSignal = this.#closing.signal;
   readonly #calls = new Set<{ readonly context: ToolContext; readonly limit: ReturnType<typeof timeLimit> }>();
   #running: RunningServer | undefined;
   #starting: Promise<RunningServer> | undefined;
@@ -83,7 +83,7 @@ export class McpServer implements AsyncDisposable {
    * Starts it unless it is running, whatever failed before. Throws one sentence when it doesn't work, or the signal's
    * reason; others go on waiting for it.
    */
-  async start(signal = this.closing): Promise<RunningServer> {
+  async start(signal: AbortSignal = this.closing): Promise<RunningServer> {
     this.closing.throwIfAborted();
     if (this.#running !== undefined) return this.#running;
     this.#starting ??= this.#connect().finally(() => (this.#starting = undefined));
@@ -91,7 +91,7 @@ export class McpServer implements AsyncDisposable {
   }
 
   /** Waits until what it announces right after its start is known. */
-  async settle(signal = this.closing): Promise<void> {
+  async settle(signal: AbortSignal = this.closing): Promise<void> {
     await sleep(this.options.app.clock, this.options.settleMs ?? SETTLE_MS, signal);
     await raceAbort(this.#running?.refreshing ?? Promise.resolve(), signal);
   }
