@@ -14,8 +14,8 @@ import { AppError, cut, errorMessage, raceAbort, sleep } from '../../core/api.ts
 import { createStreamingFetch, execEnvironment, type StreamingFetch } from '../../core/api-clients.ts';
 import { FOREVER_MS } from './listing.ts';
 import { correcting } from './messages.ts';
-import { serversMark, type McpServerOptions } from './server.ts';
-import { StdioTransport } from './stdio.ts';
+import type { McpServerOptions } from './server.ts';
+import { serversMark, StdioTransport } from './stdio.ts';
 
 /** What a server is told of, and what is heard of it. */
 export interface Listener {

@@ -16,11 +16,6 @@ const LOG_LINES = { most: 50, windowMs: 10_000 };
 const LONGEST_REASON = 500;
 const LONGEST_QUESTION = 600;
 
-/** By this a later start finds what the servers of a home left running, if the assistant was killed. */
-export function serversMark(home: string): string {
-  return `mcp ${home}`;
-}
-
 export interface McpServerOptions {
   readonly name: string;
   readonly settings: McpServerSettings;
