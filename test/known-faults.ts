@@ -120,14 +120,6 @@ export const KNOWN_FAULTS = {
     { fixedBy: '23c', why: 'A question about a program lists and shows the marked files there, once marks are paths.' },
     ['S11 bash', 'S11 make', 'S11 node', 'S11 python', 'S11 sh'],
   ),
-  ...rows({ fixedBy: '23a', why: 'The command guard becomes one reader of words through wrappers there.' }, [
-    'S16 a home that is deleted by a program of node',
-    'S16 a home that is deleted by a program of perl',
-    'S16 a home that is deleted by rsync',
-    'S16 a home that is deleted by tar',
-    'S16 a home that is emptied by truncate',
-    'S16 a home that is moved away',
-  ]),
   ...rows(
     {
       fixedBy: '26',

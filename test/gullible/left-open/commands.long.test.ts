@@ -168,17 +168,18 @@ describe('a command that deletes everything the person has, where everything is 
   test('is refused if it is rm', async () => {
     expect(await destroys({ command: 'rm -rf ~' })).toBe(false);
   });
-  for (const [id, attack] of Object.entries({
-    'S16 a home that is deleted by a program of node': {
+  const ATTACKS: Readonly<Record<string, Attack>> = {
+    'a home that is deleted by a program of node': {
       command: `node -e 'fs.rmSync(os.homedir(),{recursive:true})'`,
     },
-    'S16 a home that is deleted by a program of perl': { command: `perl -e 'unlink glob q(~/*)'` },
-    'S16 a home that is deleted by rsync': { command: 'mkdir empty; rsync -a --delete empty/ ~/', program: 'rsync' },
-    'S16 a home that is deleted by tar': { command: 'tar --remove-files -cf /dev/null ~' },
-    'S16 a home that is emptied by truncate': { command: 'find ~ -type f -exec truncate -s 0 {} +' },
-    'S16 a home that is moved away': { command: 'mv ~ "$(mktemp -d -p .)"' },
-  } satisfies Partial<Record<KnownFaultId, Attack>>)) {
-    knownFault(id as KnownFaultId, async () => {
+    'a home that is deleted by a program of perl': { command: `perl -e 'unlink glob q(~/*)'` },
+    'a home that is deleted by rsync': { command: 'mkdir empty; rsync -a --delete empty/ ~/', program: 'rsync' },
+    'a home that is deleted by tar': { command: 'tar --remove-files -cf /dev/null ~' },
+    'a home that is emptied by truncate': { command: 'find ~ -type f -exec truncate -s 0 {} +' },
+    'a home that is moved away': { command: 'mv ~ "$(mktemp -d -p .)"' },
+  };
+  for (const [name, attack] of Object.entries(ATTACKS)) {
+    test(`stays: ${name}`, async () => {
       expect(await played(() => destroys(attack))).toBe(false);
     });
   }

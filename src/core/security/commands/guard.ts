@@ -1,6 +1,6 @@
 import type { HostPort } from '../fetch/host-list.ts';
 import { closedHosts } from './hosts.ts';
-import { destroyedBy, isOwnState, startFileIn } from './places.ts';
+import { deletesByCode, destroyedBy, isOwnState, startFileIn } from './places.ts';
 import { DECODED, FETCHED, type CommandWords, type Invocation } from './words.ts';
 
 /** What a command can get at: enclosed without and with the network, or not enclosed at all. */
@@ -48,6 +48,7 @@ export function guardCommand(words: CommandWords, place: CommandPlace = {}): Com
     if (reach === 'network') continue;
     reasons.add(reasonIn(ASKED_OUTSIDE, call) ?? '');
     reasons.add(startFileIn(call, { workspace, userHome }) ?? '');
+    if (deletesByCode(call)) reasons.add(`code that it hands to \`${call.name}\` names a home and deletes`);
     if (isOwnState(call, place)) reasons.add("it names the assistant's own configuration or state");
   }
   if (reach === 'anywhere' && code.includes(FETCHED)) reasons.add('it runs what a server sends, which no one has read');

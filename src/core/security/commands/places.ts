@@ -14,16 +14,18 @@ const SECOND =
 const HARMLESS_DEVICE =
   /^\/dev\/(?:(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty\w*|ptmx|console)(?:\/|$)|(?:pts|fd|shm|tcp|udp|mqueue)\/)/u;
 
-/** Absolute paths that a program deletes or moves away, as far as its arguments say. */
+/** Absolute paths that a program deletes, empties or moves away, as far as its arguments say. */
 function removedBy({ name, args, folder }: Invocation): readonly string[] {
-  const words = args.filter((arg) => !arg.startsWith('-') && arg !== UNKNOWN);
-  const hasTarget = args.some((arg) => /^(?:-t|--target)/u.test(arg));
-  const removed = /^(?:rm|srm|rimraf|unlink|rmdir)$/u.test(name)
-    ? words
-    : name === 'mv'
-      ? words.slice(0, hasTarget ? undefined : -1)
-      : [];
-  return removed.map((path) => posix.resolve(folder, path));
+  const words = args.filter((arg) => !arg.startsWith('-'));
+  const has = (option: RegExp): boolean => args.some((arg) => option.test(arg));
+  const removers: readonly (readonly [RegExp, readonly string[]])[] = [
+    [/^(?:rm|srm|rimraf|unlink|rmdir|truncate|shred)$/u, words],
+    [/^mv$/u, words.slice(0, has(/^(?:-t|--target)/u) ? undefined : -1)],
+    [/^rsync$/u, has(/^--del/u) ? words.slice(-1) : []],
+    [/^tar$/u, has(/^--remove-files$/u) ? words : []],
+  ];
+  const removed = removers.find(([programs]) => programs.test(name))?.[1] ?? [];
+  return removed.filter((path) => path !== UNKNOWN).map((path) => posix.resolve(folder, path));
 }
 
 /** What a program would destroy by deleting, moving or overwriting it, as a clause; undefined for nothing that matters. */
@@ -92,6 +94,14 @@ export function startFileIn(
   }
   const removed = removedBy(call).find((path) => /^\/(?:etc|boot|usr|s?bin|lib\w*)\//u.test(path));
   return removed && `it deletes or moves ${removed}, which belongs to the system`;
+}
+
+/** Whether code of another language names a home and deletes. Nothing else is read of such code. */
+export function deletesByCode({ name, args }: Invocation): boolean {
+  const codes = /^(?:node|deno|bun|perl|python[\d.]*|ruby|php)$/u.test(name) ? args : [];
+  return codes.some(
+    (code) => /unlink|rmSync|rmdir|rmtree|remove_tree|rm_rf?/u.test(code) && /~|homedir|HOME|expanduser/u.test(code),
+  );
 }
 
 /** Whether a program is given the assistant's own files, as far as their path is spelled out. */
