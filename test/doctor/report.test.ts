@@ -73,7 +73,6 @@ describe('assistant doctor --json', () => {
         "gateway.port",
         "gateway.exposed",
         "skills.usable",
-        "mcp.server",
         "service.running",
         "service.linger",
       ]

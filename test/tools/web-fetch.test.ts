@@ -325,14 +325,14 @@ describe('as every tool', () => {
   test('it loads nothing heavy before its first call', async () => {
     await using folder = await tempFolder();
     const record = join(folder.path, 'loads');
-    const script = `await import(${JSON.stringify(new URL('../../src/core/tools/builtin.ts', import.meta.url).href)})`;
+    const script = `await import(${JSON.stringify(new URL('../../src/extensions/web/open.ts', import.meta.url).href)})`;
     const recorder = new URL('../support/record-loads.ts', import.meta.url).href;
     await promisify(execFile)(process.execPath, ['--import', recorder, '--input-type=module', '-e', script], {
       cwd: ROOT,
       env: { RECORD_LOADS: record },
     });
     const loaded = new Set((await readFile(record, 'utf8')).split('\n'));
-    const heavy = ['linkedom', '@mozilla/readability', 'turndown', 'unpdf', 'undici'];
+    const heavy = ['linkedom', '@mozilla/readability', 'turndown', 'unpdf'];
     expect(loaded).toContain('zod');
     expect(heavy.filter((name) => loaded.has(name))).toEqual([]);
   });

@@ -4,6 +4,7 @@ import { PAGE_MARGIN } from '../../core/api-tools.ts';
 import { FROM, type App, type Contributions } from '../../core/api.ts';
 import { BackgroundProcesses, type ProcessNews } from './background.ts';
 import { createExecTool } from './exec.ts';
+import { dropOldAllowances } from './old-allowances.ts';
 import { processTool } from './process-tool.ts';
 
 /** The tools, with the commands in the background joined with the sessions that they wake and with /stop. */
@@ -48,6 +49,7 @@ export async function openExec(app: App): Promise<Contributions> {
   });
   return {
     tools: [exec, processTool({ processes, pageChars: agent.toolResultChars - PAGE_MARGIN, clock })],
+    start: () => dropOldAllowances(app),
     close: () => processes[Symbol.asyncDispose](),
   };
 }
