@@ -26,7 +26,6 @@ export type { FileOrigins, ResultBits } from './files/origins.ts';
 export { previewOf } from './files/preview.ts';
 export { sha256 } from './storage/change-log.ts';
 export { imageType } from './files/text.ts';
-export type { KeepWhole } from './tools/registry/registry.ts';
 export { errorResult, failureLine } from './tools/registry/result.ts';
 export { defineTool, showsInGroup } from './tools/tool.ts';
 export type {

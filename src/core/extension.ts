@@ -58,7 +58,7 @@ export interface Contributions {
    * nothing. `end` ends it, and may be called again after a crash.
    */
   readonly restored?: (until: number) => Promise<{ readonly says: string; readonly end: () => Promise<void> }>;
-  /** Takes up changes of its settings that are marked `rebuild`; gets those of all settings, by their paths. */
+  /** Called after a reload with the paths of all changed settings that are marked `rebuild`. */
   readonly rebuild?: (changed: readonly SettingPath[]) => Promise<void>;
   /** Runs the MCP servers that code editors bring. */
   readonly editorServers?: EditorServers;

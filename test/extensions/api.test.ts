@@ -43,7 +43,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
-    'ApprovalRequest askToChange askToRead bitsOf callerOf CallIds CallPerson ChatCommand createReader DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed failureLine fetchAction FetchResult FileAccess FileContent FileOrigins fileTarget firstJoined freeText GivenText GuardedFetch hasChannel imageType KeepWhole localRole NAMES_SOURCE openAllowed PAGE_MARGIN Plan planInside Planned previewOf putFile ReadApart readOpened readReplaced ReadRequest readWhole RecordedJob ReplacedFile requireReadable ResultBits sha256 showsInGroup siteOf TEXT_SOURCE Tool ToolContext ToolMetadata ToolResult urlOrigin webhookSender withScheme writeThrough',
+    'ApprovalRequest askToChange askToRead bitsOf callerOf CallIds CallPerson ChatCommand createReader DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed failureLine fetchAction FetchResult FileAccess FileContent FileOrigins fileTarget firstJoined freeText GivenText GuardedFetch hasChannel imageType localRole NAMES_SOURCE openAllowed PAGE_MARGIN Plan planInside Planned previewOf putFile ReadApart readOpened readReplaced ReadRequest readWhole RecordedJob ReplacedFile requireReadable ResultBits sha256 showsInGroup siteOf TEXT_SOURCE Tool ToolContext ToolMetadata ToolResult urlOrigin webhookSender withScheme writeThrough',
   'api-turns.ts':
     'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':

@@ -72,8 +72,8 @@ const LEFT: Readonly<Record<string, string>> = {
   'core/tools/registry/tool-table.ts: exec': 'names that models call by habit are one table',
   'core/config/init.ts: exec':
     'what a new configuration shows as an example; its keys are the core’s, as the sandbox is',
-  'core/agent/commands/start.ts: web_fetch': 'as of cron',
-  'core/agent/commands/start.ts: web_search': 'as of cron',
+  'core/agent/commands/start.ts: web_fetch': 'the same as for cron',
+  'core/agent/commands/start.ts: web_search': 'the same as for cron',
   'core/config/schema/tools.ts: web_fetch': 'what guests may call where nobody set it',
   'core/config/schema/tools.ts: web_search': 'the same',
   'core/tools/registry/tool-table.ts: web_fetch': 'names that models call by habit are one table',
@@ -107,10 +107,6 @@ const LEFT: Readonly<Record<string, string>> = {
 
 /** Imports of the core that lead out of it, by what they wait for. An entry goes when its import goes; none comes. */
 const LEAVING: Readonly<Record<string, readonly string[]>> = {
-  'issues 23a, 23b: tools, their servers and their processes become extensions': [
-    'core/assistant/agent.ts → app/tools/register-tools.ts',
-    'core/assistant/agent.ts → app/tools/tools.ts',
-  ],
   'issue 24a: an operation is one object': [
     'core/app.ts → app/requests/requests.ts',
     'core/assistant/agent.ts → app/requests/openai.ts',

@@ -225,6 +225,7 @@ const OUTSIDE: readonly (readonly [command: string, reason: string])[] = [
 
 /** Never asked about, even where nothing encloses them. */
 const FREE: readonly string[] = [
+  `node -e "console.log(process.env.HOME, 'unlink')"`,
   // the network
   'echo "fetch http://10.0.0.1/x" | cat',
   'curl https://example.com',

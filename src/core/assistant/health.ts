@@ -9,6 +9,20 @@ import { storageLine } from './status.ts';
 /** How long an extension may take to say how it is. */
 const LONGEST_MS = 2_000;
 
+/** What extensions say of their troubles without being waited for. */
+export function troublesNow({ plugins }: App): readonly string[] {
+  return plugins.each('troubles').flatMap(([, troubles]) => {
+    try {
+      const now = troubles();
+      if (!(now instanceof Promise)) return now;
+      now.catch(() => {});
+    } catch {
+      // `healthOf` says so.
+    }
+    return [];
+  });
+}
+
 /** Whether everything works, for /status, the page and programs. */
 export async function healthOf(app: App): Promise<HealthFacts> {
   const { clock, version, startedAt, warnings, storage, redact, paths, journal } = app;

@@ -173,12 +173,12 @@ async function apply(
   const names = entriesOf('channels');
   const rebuilt = changes.filter(({ effect }) => effect === 'rebuild').map(({ path }) => path);
   const steps = [
-    ...(names.length === 0 ? [] : [['channels', () => channels.update(names)] as const]),
-    ...plugins.each('rebuild').map(([name, rebuild]) => [name, () => rebuild(rebuilt)] as const),
+    ...(names.length === 0 ? [] : [['channels', names, () => channels.update(names)] as const]),
+    ...plugins.each('rebuild').map(([name, rebuild]) => [name, rebuilt, () => rebuild(rebuilt)] as const),
   ];
-  for (const [what, update] of steps) {
+  for (const [what, changed, update] of steps) {
     await update().catch((error: unknown) =>
-      log.error(`config: ${what} not started anew`, { reason: errorMessage(error) }),
+      log.error(`config: ${what} not started anew`, { changed, reason: errorMessage(error) }),
     );
   }
 }

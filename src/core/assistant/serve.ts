@@ -15,6 +15,7 @@ import { OperationTable } from '../gateway/operations/call.ts';
 import { uploaded } from '../../app/gateway/files.ts';
 import { cleanHealth, healthOfChannelsOff } from './channels.ts';
 import { serveHttp } from '../../app/gateway/http.ts';
+import { troublesNow } from './health.ts';
 import { storageLine } from './status.ts';
 
 /**
@@ -30,7 +31,7 @@ export async function serve(app: App, port: number | undefined, stack: AsyncDisp
     home: paths.home,
     model: fullName(app.models.standard),
     channels: { ...cleanHealth(app), ...healthOfChannelsOff(config) },
-    warnings: [...app.warnings, ...app.troubles()],
+    warnings: [...app.warnings, ...app.troubles(), ...troublesNow(app)],
     ...(app.further.shared === null ? {} : { agents: app.further.list() }),
     storage: storageLine(app.journal.retention.last(), clock.now()),
     ...(app.stored.facts === undefined ? {} : { store: app.stored.facts() }),

@@ -55,7 +55,7 @@ export interface Section<S extends z.ZodType = z.ZodType> {
   readonly sensitive: boolean;
   /** How other programs write it. */
   readonly forms?: SectionForms;
-  /** What it is in safe mode. @default as it is */
+  /** Its value in safe mode. @default unchanged */
   readonly inSafeMode?: (value: z.output<S>) => z.output<S>;
   /** Its value in a configuration that was checked. */
   of(config: Config): z.output<S>;

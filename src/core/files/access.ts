@@ -24,9 +24,9 @@ export interface FileAccess {
   /** The versioned file at a path; undefined for any other. @default no file has versions */
   readonly versioned?: (path: string) => Promise<VersionedFile | undefined>;
   readonly guard: PathGuard;
-  /** Where what is about to be replaced is written down, durably, before it is replaced. */
+  /** Records a file's old content durably before each write. */
   readonly changes: Pick<ChangeLog, 'recordChange'>;
-  /** Remembers what strangers had a part in. @default it is forgotten */
+  /** Tracks which files hold untrusted content. @default none */
   readonly origins?: FileOrigins;
 }
 

@@ -88,7 +88,7 @@ export class UntrustedFiles {
     this.#file = new AppendFile(options.path, this.#disk);
   }
 
-  /** Asks at each use for further folders whose files are all untrusted, by their real paths. */
+  /** Adds a function that returns more untrusted folders, by their real paths. It is called at each lookup. */
   alsoIn(folders: () => Promise<readonly string[]>): void {
     this.#more = folders;
   }

@@ -121,7 +121,7 @@ export interface CallFiles {
   readonly readRoots: readonly string[];
   /** Folders of this session alone that may be read and changed, such as the project of an editor. @default none */
   readonly roots?: readonly string[];
-  /** What has the texts of files instead of the disk, such as the editor in which `roots` are open. @default the disk */
+  /** Holds the texts of files in place of the disk, such as the editor in which `roots` are open. @default the disk */
   readonly store?: FileStore;
 }
 

@@ -138,7 +138,7 @@ const REFUSING: Readonly<Record<string, Tests>> = {
   'core/agent/turn/runner.ts': ['e2e/roles-group', 'e2e/plugin-admit'],
   'core/agent/turn/turn.ts': ['e2e/taint', 'e2e/taint-bits', 'e2e/roles-group', 'e2e/turn'],
   'core/assistant/prompt.ts': ['e2e/roles', 'e2e/heartbeat', 'e2e/prompt', 'security/redact-sinks'],
-  'app/tools/tools.ts': ['e2e/web-hosts', 'e2e/skills'],
+  'core/assistant/tools.ts': ['e2e/web-hosts', 'e2e/skills'],
   'extensions/heartbeat/heartbeat.ts': ['automation/heartbeat'],
   'core/channels/inbound/draft.ts': [
     'channels/telegram-inbound',

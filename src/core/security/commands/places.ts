@@ -100,7 +100,9 @@ export function startFileIn(
 export function deletesByCode({ name, args }: Invocation): boolean {
   const codes = /^(?:node|deno|bun|perl|python[\d.]*|ruby|php)$/u.test(name) ? args : [];
   return codes.some(
-    (code) => /unlink|rmSync|rmdir|rmtree|remove_tree|rm_rf?/u.test(code) && /~|homedir|HOME|expanduser/u.test(code),
+    (code) =>
+      /(?:unlink|rmSync|rmdir|rmtree|remove_tree|rm_rf?)\w*[\s(]/u.test(code) &&
+      /~|homedir|HOME|expanduser/u.test(code),
   );
 }
 

@@ -1,17 +1,17 @@
-import { createGuardedFetch } from '../../core/security/fetch/fetch.ts';
-import { PathGuard } from '../../core/security/paths/open-inside.ts';
-import { createSandbox } from '../../core/security/enclosure/sandbox.ts';
-import { batchTool } from '../../core/tools/batch.ts';
-import { ToolRegistry, type KeepWhole } from '../../core/tools/registry/registry.ts';
-import { STAY_SILENT } from '../../core/tools/stay-silent.ts';
-import type { Tool } from '../../core/tools/tool.ts';
-import type { App } from '../../core/app.ts';
-import { ownerTrouble } from '../../core/people/owners.ts';
-import { losesMoreThanHalf } from '../../core/memory/files/facts.ts';
-import { realFile } from '../../core/memory/files/memory-file.ts';
-import type { FileAccess, VersionedFile } from '../../core/files/access.ts';
+import { createGuardedFetch } from '../security/fetch/fetch.ts';
+import { PathGuard } from '../security/paths/open-inside.ts';
+import { createSandbox } from '../security/enclosure/sandbox.ts';
+import { batchTool } from '../tools/batch.ts';
+import { ToolRegistry, type KeepWhole } from '../tools/registry/registry.ts';
+import { STAY_SILENT } from '../tools/stay-silent.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { App } from '../app.ts';
+import { ownerTrouble } from '../people/owners.ts';
+import { losesMoreThanHalf } from '../memory/files/facts.ts';
+import { realFile } from '../memory/files/memory-file.ts';
+import type { FileAccess, VersionedFile } from '../files/access.ts';
 
-/** Builds the registry with the built-in tools, and the path guard and sandbox that they use. `wrapTool`: each tool as it is registered, for a trial. */
+/** Builds the registry of tools, and the path guard and the sandbox that tools use. `wrapTool`: each tool as it is registered, for a trial. */
 export function createTools(
   app: App,
   wrapTool: ((tool: Tool) => Tool) | undefined,

@@ -1,14 +1,14 @@
-import { canSpeak } from '../../core/agent/turn/spoken-answer.ts';
-import type { App } from '../../core/app.ts';
-import type { SkillCatalog } from '../../core/skills/catalog.ts';
-import { CASES_FILE } from '../../core/skills/skill.ts';
-import { askUserTool } from '../../core/tools/ask-user.ts';
-import { API_CHANNEL } from '../../core/bus/api.ts';
-import { messageTool } from '../../core/tools/message.ts';
-import { PAGE_MARGIN } from '../../core/tools/registry/result.ts';
-import { skillTool, type SkillSource } from '../../core/tools/skill.ts';
-import { staySilentTool } from '../../core/tools/stay-silent.ts';
-import { tapeTool } from '../../core/tools/tape.ts';
+import { canSpeak } from '../agent/turn/spoken-answer.ts';
+import type { App } from '../app.ts';
+import type { SkillCatalog } from '../skills/catalog.ts';
+import { CASES_FILE } from '../skills/skill.ts';
+import { askUserTool } from '../tools/ask-user.ts';
+import { API_CHANNEL } from '../bus/api.ts';
+import { messageTool } from '../tools/message.ts';
+import { PAGE_MARGIN } from '../tools/registry/result.ts';
+import { skillTool, type SkillSource } from '../tools/skill.ts';
+import { staySilentTool } from '../tools/stay-silent.ts';
+import { tapeTool } from '../tools/tape.ts';
 
 /** Adds the tools that reach conversations and people. */
 export function registerTools(app: App): void {
