@@ -28,3 +28,15 @@ test('an extension that never says how it is holds up nobody who looks at the he
   expect(warnings).toContain('The tank leaks.');
   expect(warnings).toContain('The extension silent does not say how it is: it took longer than 2000 ms.');
 });
+
+test('`assistant status` and the start have what an extension says of itself at once', async () => {
+  const tank = defineExtension({ name: 'tank', troubles: () => ['The tank leaks.'] });
+  const rude = defineExtension({
+    name: 'rude',
+    troubles: () => {
+      throw new Error('no gauge');
+    },
+  });
+  await using world = await startWorld({ extensions: [...EXTENSIONS, rude, tank] });
+  expect((await world.assistant.info()).warnings).toContain('The tank leaks.');
+});
