@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request as ask, type IncomingMessage, type RequestOptions, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls, rootCertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -123,7 +123,7 @@ async function worldOf(
   };
   const owned = stack.move();
   const dispose = (): Promise<void> => owned.disposeAsync();
-  return { proxy, dialed, refusals, decided, tunnel, secured, asks, [Symbol.asyncDispose]: dispose };
+  return { socketPath, proxy, dialed, refusals, decided, tunnel, secured, asks, [Symbol.asyncDispose]: dispose };
 }
 
 afterEach(() => setDefaultCACertificates([...rootCertificates]));
@@ -155,6 +155,49 @@ describe('The proxy of the browser', () => {
       ['//other.example/two', 'public.example'],
     ]);
     expect(world.dialed).toEqual([`${A}:443`]);
+  });
+
+  test.each([
+    ['breaks off in the middle of an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc', true],
+    [
+      'changes the protocol unasked',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+      false,
+    ],
+  ])('outlives a server that %s', async (_, says, resets) => {
+    const server = createTcpServer((socket) => {
+      socket
+        .on('error', () => {})
+        .once('data', () => {
+          socket.write(says, () => setTimeout(() => resets && socket.resetAndDestroy(), 20));
+        });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    await using world = await worldOf({ port: (server.address() as AddressInfo).port });
+    const broken = await world.asks(`${PLAIN}/`).catch((error: unknown) => error);
+    expect(resets ? broken : (broken as { status?: number }).status).toEqual(resets ? expect.any(Error) : 403);
+    server.close();
+  });
+
+  test('makes no more connections at the same time than a browser needs, however many are asked for at once', async () => {
+    let open = 0;
+    let most = 0;
+    const server = createTcpServer((socket) => {
+      most = Math.max(most, (open += 1));
+      socket.on('error', () => {}).on('close', () => (open -= 1));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    {
+      await using world = await worldOf({ port: (server.address() as AddressInfo).port });
+      const client = connect(world.socketPath).on('error', () => {});
+      client.write(`GET ${PLAIN}/ HTTP/1.1\r\nHost: page.example.com\r\n\r\n`.repeat(300));
+      await waitFor(() => world.refusals.some((sentence) => sentence.includes('too many')));
+      client.destroy();
+    }
+    expect(most).toBeLessThanOrEqual(64);
+    server.close();
   });
 
   test('refuses a server whose certificate no one signed', async () => {

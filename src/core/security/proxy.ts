@@ -61,8 +61,10 @@ const MOST_BODY_BYTES = 30_000_000;
 const MOST_HEADER_BYTES = 64 * 1024;
 /** A server that says nothing for so long is given up. */
 const SILENCE_MS = 300_000;
-/** At the same time. Browsers have at most 32 to a proxy. */
+/** At the same time, to each side. Browsers have at most 32 to a proxy. */
 const MOST_CONNECTIONS = 64;
+/** The longest that one to a server lasts. */
+const LASTS_MS = 1_200_000;
 
 /** Headers of one connection, and hints at other ways to a server; none of them is passed on. */
 const OWN_HEADERS = new Set([
@@ -111,6 +113,8 @@ class GuardedProxy implements RunningProxy {
   readonly #server = createServer({ maxHeaderSize: MOST_HEADER_BYTES });
   readonly #tunnels = new WeakMap<Duplex, Tunnel>();
   #bytes = 0;
+  /** To servers, also those that are being made. */
+  #openConnections = 0;
 
   constructor(options: GuardedProxyOptions) {
     const { clock, resolve = systemResolve, dial = systemDial, ownNetworks = systemNetworks } = options;
@@ -185,6 +189,12 @@ class GuardedProxy implements RunningProxy {
       timeout: SILENCE_MS,
     });
     outgoing.once('timeout', () => outgoing.destroy());
+    // Servers break off, or change the protocol unasked, whenever they like.
+    outgoing.on('error', () => {});
+    outgoing.once('upgrade', (_answer, socket) => {
+      socket.destroy();
+      outgoing.emit('error', fetchRefused(`An answer of ${url.host} was refused: it changes the protocol.`));
+    });
     response.once('close', () => outgoing.destroy());
     const answered = once(outgoing, 'response');
     answered.catch(() => {});
@@ -211,7 +221,7 @@ class GuardedProxy implements RunningProxy {
   #agent(scheme: 'http:' | 'https:', client: Duplex, options: AgentOptions): Agent {
     const open = async (address: string, done: (error: Error | null, socket: Duplex) => void): Promise<void> => {
       try {
-        const { socket } = await openChecked(readUrl(address), this.#ports, this.#closing.signal);
+        const socket = await this.#open(address);
         // An agent would keep what nobody asks over any more.
         if (client.destroyed) socket.destroy();
         else done(null, socket);
@@ -225,6 +235,24 @@ class GuardedProxy implements RunningProxy {
       return null;
     };
     return agent;
+  }
+
+  /** A connection to a checked address: so many at the same time, each for so long. */
+  async #open(address: string): Promise<Socket> {
+    if (this.#openConnections >= MOST_CONNECTIONS) throw fetchRefused('A connection was refused: there are too many.');
+    this.#openConnections += 1;
+    try {
+      const { socket } = await openChecked(readUrl(address), this.#ports, this.#closing.signal);
+      const limit = this.#ports.clock.timer(LASTS_MS, () => socket.destroy());
+      socket.once('close', () => {
+        this.#openConnections -= 1;
+        limit[Symbol.dispose]();
+      });
+      return socket;
+    } catch (error) {
+      this.#openConnections -= 1;
+      throw error;
+    }
   }
 
   async #requireAllowed({ method = '', headers }: IncomingMessage, url: URL, body: Uint8Array): Promise<void> {

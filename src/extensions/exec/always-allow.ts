@@ -152,9 +152,10 @@ export async function namedFiles(
   { folder, workspace }: { readonly folder: string; readonly workspace: string },
 ): Promise<Readonly<Record<string, string>>> {
   const named = invocations.flatMap(({ name, args }) => [name, ...args]);
+  const parts = [...named, ...named.flatMap((word) => word.split(BETWEEN))];
   // In the sandbox `~` is the workspace.
-  const spelled = named.flatMap((word) => (within(home, word) ? [word, join(workspace, relative(home, word))] : word));
-  const words = new Set([...command.split(BETWEEN), ...spelled, ...spelled.flatMap((word) => word.split(BETWEEN))]);
+  const inSandbox = parts.filter((part) => within(home, part)).map((part) => join(workspace, relative(home, part)));
+  const words = new Set([...command.split(BETWEEN), ...parts, ...inSandbox]);
   const found = new Map<string, string>();
   // Also the folders that it names, in which relative names may be meant too.
   const folders = [folder];

@@ -57,7 +57,9 @@ function kindOf(path: string, userHome: string): 'system' | 'home' | 'other' {
   if (whole === userHome || /^\/(?:home|Users)\/[^/]+$/u.test(whole)) return 'home';
   // Folders that contain nothing but what may go.
   if (/^\/(?:tmp|media|mnt)$/u.test(whole) && whole !== plain) return 'other';
-  return TOP.some((top) => posix.matchesGlob(`/${top}`, whole.slice(0, LONGEST_NAME))) ? 'system' : 'other';
+  // Braces that the shell left are letters; here they would be counted out.
+  const pattern = whole.slice(0, LONGEST_NAME).replaceAll(/[{}]/gu, '?');
+  return TOP.some((top) => posix.matchesGlob(`/${top}`, pattern)) ? 'system' : 'other';
 }
 
 /** Absolute paths that a program writes, as far as its arguments say. */

@@ -79,6 +79,8 @@ async function inThread(task: SearchTask, { signal, progress }: FindOptions): Pr
   // In the published package it is a bundle of that name.
   const file = existsSync(fileURLToPath(source)) ? source : new URL(source.href.replace(/\.ts$/u, '.js'));
   const worker = new Worker(file, { workerData: task, resourceLimits: LIMITS, env: {}, stdout: true, stderr: true });
+  // One that runs out of memory while it is ended says so when nobody waits for its messages any more.
+  worker.on('error', () => {});
   try {
     for await (const [message] of on(worker, 'message', { signal, close: ['exit'] })) {
       const said: ThreadMessage = message;
