@@ -7,7 +7,7 @@ import { homePaths } from '../../src/core/config/home.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { silentLog } from '../../src/core/util/log.ts';
 import { openPool } from '../../src/extensions/mcp/open.ts';
-import { serversMark } from '../../src/extensions/mcp/stdio.ts';
+import { serversMark } from '../../src/extensions/mcp/settings.ts';
 import { appWith } from '../support/app-with.ts';
 import { childIds, isAlive } from '../support/child-processes.ts';
 import { tempFolder } from '../support/temp.ts';

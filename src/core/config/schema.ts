@@ -61,7 +61,7 @@ export interface Section<S extends z.ZodType = z.ZodType> {
   of(config: Config): z.output<S>;
 }
 
-interface SectionForms {
+export interface SectionForms {
   /** Its value as other programs write it, in its own form. */
   readonly own: (value: unknown) => unknown;
   /** The switches, by their paths in that form, that were neither on nor off. */

@@ -106,6 +106,9 @@ export type {
   ToolResult,
 } from '../tools/tool.ts';
 
+export type { Inside, Parent } from '../security/paths/open-inside.ts';
+export type { Pinned } from '../security/paths/pinned.ts';
+export type { SectionForms } from '../config/schema.ts';
 export type { FileContent, FileStore, ReplacedFile, StoredChange, WrittenFile } from '../files/access.ts';
 
 // Providers.

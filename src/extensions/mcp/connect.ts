@@ -15,7 +15,8 @@ import { createStreamingFetch, execEnvironment, type StreamingFetch } from '../.
 import { FOREVER_MS } from './listing.ts';
 import { correcting } from './messages.ts';
 import type { McpServerOptions } from './server.ts';
-import { serversMark, StdioTransport } from './stdio.ts';
+import { serversMark } from './settings.ts';
+import { StdioTransport } from './stdio.ts';
 
 /** What a server is told of, and what is heard of it. */
 export interface Listener {

@@ -1,8 +1,7 @@
 import type { App, Contributions } from '../../core/api.ts';
 import { endLeftPrograms } from '../../core/api-clients.ts';
 import { McpPool } from './pool.ts';
-import { mcpServers } from './settings.ts';
-import { serversMark } from './stdio.ts';
+import { mcpServers, serversMark } from './settings.ts';
 
 /** All MCP servers of an assistant. */
 export async function openPool(app: App): Promise<McpPool> {

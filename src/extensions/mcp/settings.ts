@@ -58,3 +58,8 @@ export const mcpServers = section(
       Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, { ...server, enabled: false }])),
   },
 );
+
+/** By this a later start finds what the servers of a home left running, if the assistant was killed. */
+export function serversMark(home: string): string {
+  return `mcp ${home}`;
+}

@@ -13,11 +13,6 @@ const MOST_MESSAGE_BYTES = 10 * 1024 * 1024;
 const MOST_STDERR_BYTES = 64 * 1024;
 const LINE_END = Buffer.from('\n');
 
-/** By this a later start finds what the servers of a home left running, if the assistant was killed. */
-export function serversMark(home: string): string {
-  return `mcp ${home}`;
-}
-
 /**
  * Speaks to a server that is a child process outside of the sandbox. When the transport is closed, the server ends by
  * itself or the assistant is killed, everything that the server started ends too.

@@ -49,7 +49,7 @@ const ROOT_CACHE_MS = 1_000;
 const MOST_ROOTS = 1_000;
 
 /** The folder of something to be written, and the names of the folders that are missing in it. */
-interface Parent {
+export interface Parent {
   readonly pinned: Pinned;
   readonly missing: readonly string[];
 }
