@@ -97,8 +97,9 @@ export function createReader(
     const child = runEnclosed(
       { command, cwd: '/', environment: {} },
       {
+        engine: probe?.available === true ? probe.engine : null,
         // A group of its own would be limited twice, the one of commands would let it weigh on theirs.
-        engine: probe?.available === true ? { ...probe.engine, group: null } : null,
+        group: null,
         mounts,
         network: false,
         input: true,
