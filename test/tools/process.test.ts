@@ -424,9 +424,12 @@ describe('the end', () => {
     await writeFile(join(next.records, `${id}.json`), record);
     await writeFile(join(next.records, 'broken.json'), '{"v":1');
     await next.processes.recover();
+    const later = idOf(await next.start(`sleep ${mark}`));
+    expect(next.news).toEqual([]);
+    next.processes.tellLost();
     await waitFor(() => next.news.length === 1);
     expect(next.news[0]).toMatchObject({ id, text: expect.stringContaining(`as ${id} is gone`) });
-    await waitFor(async () => (await readdir(next.records)).length === 0);
+    await waitFor(async () => (await readdir(next.records)).join() === `${later}.json`);
   });
 });
 

@@ -49,7 +49,10 @@ export async function openExec(app: App): Promise<Contributions> {
   });
   return {
     tools: [exec, processTool({ processes, pageChars: agent.toolResultChars - PAGE_MARGIN, clock })],
-    start: () => dropOldAllowances(app),
+    start: async () => {
+      processes.tellLost();
+      await dropOldAllowances(app);
+    },
     close: () => processes[Symbol.asyncDispose](),
   };
 }
