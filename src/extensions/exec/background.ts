@@ -267,7 +267,11 @@ export class BackgroundProcesses implements AsyncDisposable {
   }
 
   async #takeBack({ record }: BackgroundProcess): Promise<void> {
-    await this.#attempt(this.#options.withdraw(record), 'the end of a command is told twice', record.id);
+    await this.#attempt(
+      this.#options.withdraw(record),
+      'could not withdraw the report of a finished command',
+      record.id,
+    );
   }
 
   /** No one has to be told of it any more. */

@@ -7,7 +7,7 @@ import { createExecTool } from './exec.ts';
 import { dropOldAllowances } from './old-allowances.ts';
 import { processTool } from './process-tool.ts';
 
-/** The tools, with the commands in the background joined with the sessions that they wake and with /stop. */
+/** Opens the tools, and connects background commands to their sessions and to /stop. */
 export async function openExec(app: App): Promise<Contributions> {
   const { config, paths, env, journal, spill, sandbox, files, redact, clock, random, log } = app;
   const { tools, agent } = config;
