@@ -3,6 +3,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../support/model-script.ts';
+import { CommandLine } from '../cli/command-line.ts';
+import { tempFolder } from '../support/temp.ts';
 import { resultsOf } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
@@ -154,6 +156,22 @@ describe('a command in the background', () => {
     await world.restart();
     await expectNothingMore(world);
     expect(wakes(world)).toBe(1);
+  });
+
+  test('that ran when a backup was made is told of after the restore, behind what the restore ended', async () => {
+    await using folder = await tempFolder();
+    await using world = await startWorld(full);
+    const [id = ''] = await start(world, `sleep ${uniqueSleep()}`);
+    const file = join(folder.path, 'backup.tar.gz');
+    const line = new CommandLine();
+    expect(await line.run('backup', '--home', world.home, '--out', file)).toBe(0);
+    await world.assistant[Symbol.asyncDispose]();
+    const next = join(folder.path, 'next');
+    expect(await line.run('restore', file, '--home', next)).toBe(0);
+    world.model.reply('It is gone.');
+    await world.restart(next);
+    await waitFor(() => chatOf(world).includes('It is gone.'), { what: 'the news' });
+    expect(userTexts(world).at(-1)).toContain(`started in the background as ${id} is gone`);
   });
 });
 

@@ -124,6 +124,24 @@ describe('starting in the background', () => {
 });
 
 describe('polling', () => {
+  test('says of each part of the output that it is of stderr, once', async () => {
+    await using patient = await patientWorld(20);
+    const here = session();
+    const script = 'echo out; sleep 0.2; printf end >&2; sleep 0.2; printf out; sleep 0.2; seq 10000 19999 >&2';
+    const id = idOf(await patient.start(script, {}, here));
+    const at = async (offset?: number): Promise<ToolResult> =>
+      await patient.call({ action: 'poll', id, offset, waitSeconds: 30 }, here);
+    const first = await at(0);
+    expect(first.output).toMatch(/^out\n\[stderr\]\nend\n\[stdout\]\nout\n\[stderr\]\n10000\n/u);
+    const second = await at();
+    expect(second.output).toMatch(/^\[stderr\]\n1\d{4}\n/u);
+    expect(second.output.match(/\[stderr\]/gu)).toHaveLength(1);
+    expect((await at('out\n'.length)).output).toMatch(/^\[stderr\]\nend\n/u);
+    expect((await at('out\n[stderr]\n'.length)).output).toMatch(/^\[stderr\]\nend\n\[stdout\]\n/u);
+    expect((await at('out\n[stderr]\nend\n'.length)).output).toMatch(/^\[stdout\]\nout\n/u);
+    expect((await at('out\n[stderr]\nend\n[stdout]\nout\n'.length)).output).toMatch(/^\[stderr\]\n10000\n/u);
+  });
+
   test('goes on where it was, and again from wherever it is asked to', async () => {
     await using patient = await patientWorld(5);
     const here = session();
@@ -406,9 +424,12 @@ describe('the end', () => {
     await writeFile(join(next.records, `${id}.json`), record);
     await writeFile(join(next.records, 'broken.json'), '{"v":1');
     await next.processes.recover();
+    const later = idOf(await next.start(`sleep ${mark}`));
+    expect(next.news).toEqual([]);
+    next.processes.tellLost();
     await waitFor(() => next.news.length === 1);
     expect(next.news[0]).toMatchObject({ id, text: expect.stringContaining(`as ${id} is gone`) });
-    await waitFor(async () => (await readdir(next.records)).length === 0);
+    await waitFor(async () => (await readdir(next.records)).join() === `${later}.json`);
   });
 });
 

@@ -27,6 +27,11 @@ export const WORST: readonly HostilePage[] = [
     expected: /^x/u,
   },
   { name: '150,000 attributes', page: () => `<p ${times(150_000, (n) => `a${n}=1 `)}>text</p>`, expected: /^text$/u },
+  {
+    name: 'hidden elements that end far above',
+    page: () => `text${times(60_000, '<p hidden><i style=a></b>')}${times(60_000, '</p>')}`,
+    expected: /^text$/u,
+  },
   { name: 'comments that never end', page: () => `text${times(500_000, '<!--')}`, expected: /^text$/u },
   { name: 'quotes that never end', page: () => `text${times(400_000, '<a ="')}`, expected: /^text$/u },
 ];

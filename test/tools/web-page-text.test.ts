@@ -112,10 +112,21 @@ describe('a page', () => {
     '<div style="visibility:hidden"><div style="display:block"><b>secret</b></div></div>',
     '<p style="font-size:0">secret</p>',
     '<p style="font-size: 0px; color: #fff">secret</p>',
+    '<p hidden>secret',
+    '<DIV aria-hidden=true><img><br>se<b>cr</b>et<p title="</div>">secret<div>secret</div></span></div>',
+    '<div style="display&#58;none">secret<!-- </div> --><script>"</div>"</script>secret</div>',
   ])('leaves out what people do not see, and counts it: %s', async (hiding) => {
-    const { text, hidden } = await read(`<p>Before.</p>${hiding}<p>After.</p>`);
-    expect(text).toBe('Before.\n\nAfter.');
-    expect(hidden).toBe(1);
+    for (const simple of [false, true]) {
+      const { text, hidden } = await read(`<p>Before.</p>${hiding}<p>After.</p>`, 'text/html', simple);
+      expect(text).toBe('Before.\n\nAfter.');
+      expect(hidden).toBe(1);
+    }
+  });
+
+  test('that is too deep leaves out what people do not see too', async () => {
+    const { text, ...facts } = await read(`${'<div>'.repeat(6_000)}<div style="display:none">SECRET</div>shown`);
+    expect(text).toBe('shown');
+    expect(facts).toMatchObject({ simple: true, hidden: 1 });
   });
 
   test.each([
@@ -123,8 +134,11 @@ describe('a page', () => {
     '<p style="opacity: 0">shown</p>',
     '<p aria-hidden="false">shown</p>',
     '<p style="background: url(display-none.png)">shown</p>',
+    '<p title="it is hidden here" data-style="display:none">shown</p>',
+    '<input hidden><p>shown</p>',
   ])('shows what people see: %s', async (shown) => {
     expect(await read(shown)).toMatchObject({ text: 'shown', hidden: 0 });
+    expect(await read(shown, 'text/html', true)).toMatchObject({ text: 'shown', hidden: 0 });
   });
 
   test('has no invisible characters where it is plain text, which says how many it had', async () => {

@@ -180,7 +180,8 @@ export class BackgroundProcess {
     const { text, length, isLast } = pageOf(bytes.subarray(skip), chars, { left: kept - from, mayGrow });
     this.#cursor = from + length;
     const newest = isLast && dropped > 0 ? this.#output.last(NEWEST_CHARS) : '';
-    return { text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
+    const mark = text === '' ? '' : this.#output.markAt(from);
+    return { text: mark + text, from, next: this.#cursor, more: isLast ? 0 : kept - this.#cursor, dropped, newest };
   }
 
   async #follow(): Promise<void> {

@@ -74,13 +74,15 @@ export class BackgroundProcesses implements AsyncDisposable {
   /** By session, since a person last started something there. */
   readonly #wakes = new RecentMap<string, number>(MOST_SESSIONS);
   readonly #closing = new AbortController();
+  /** Of commands that ended with an earlier process. */
+  #lost: readonly ProcessRecord[] = [];
   #starting = 0;
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
   }
 
-  /** Ends what an earlier process left running and has its sessions told; `hasDied`: it did not stop in order. Never rejects. */
+  /** Ends what an earlier process left running, before anything starts; `hasDied`: it did not stop in order. Never rejects. */
   async recover({ hasDied = true } = {}): Promise<void> {
     const { clock, log, workspace, records } = this.#options;
     try {
@@ -89,11 +91,17 @@ export class BackgroundProcesses implements AsyncDisposable {
       for (const name of await namesIn(records)) {
         const record = parsed((await readIfExists(join(records, name))) ?? '');
         if (record === undefined || `${record.id}.json` !== name) await rm(join(records, name), { force: true });
-        else void this.#tell({ ...record, text: lostText(record) });
+        else this.#lost = [...this.#lost, record];
       }
     } catch (error) {
       log.error('background: records of earlier commands not read', { reason: errorMessage(error) });
     }
+  }
+
+  /** Has sessions told of what `recover` found. After a restore, what waits before the assistant has started is ended unread. */
+  tellLost(): void {
+    for (const record of this.#lost) void this.#tell({ ...record, text: lostText(record) });
+    this.#lost = [];
   }
 
   /** Starts a command and returns its first output; ends it if the turn is stopped meanwhile. */
@@ -259,7 +267,11 @@ export class BackgroundProcesses implements AsyncDisposable {
   }
 
   async #takeBack({ record }: BackgroundProcess): Promise<void> {
-    await this.#attempt(this.#options.withdraw(record), 'the end of a command is told twice', record.id);
+    await this.#attempt(
+      this.#options.withdraw(record),
+      'could not withdraw the report of a finished command',
+      record.id,
+    );
   }
 
   /** No one has to be told of it any more. */

@@ -7,7 +7,7 @@ import { createExecTool } from './exec.ts';
 import { dropOldAllowances } from './old-allowances.ts';
 import { processTool } from './process-tool.ts';
 
-/** The tools, with the commands in the background joined with the sessions that they wake and with /stop. */
+/** Opens the tools, and connects background commands to their sessions and to /stop. */
 export async function openExec(app: App): Promise<Contributions> {
   const { config, paths, env, journal, spill, sandbox, files, redact, clock, random, log } = app;
   const { tools, agent } = config;
@@ -49,7 +49,10 @@ export async function openExec(app: App): Promise<Contributions> {
   });
   return {
     tools: [exec, processTool({ processes, pageChars: agent.toolResultChars - PAGE_MARGIN, clock })],
-    start: () => dropOldAllowances(app),
+    start: async () => {
+      processes.tellLost();
+      await dropOldAllowances(app);
+    },
     close: () => processes[Symbol.asyncDispose](),
   };
 }

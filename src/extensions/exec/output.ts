@@ -22,6 +22,8 @@ const TAIL_BYTES = TAIL_CHARS * 4;
 const LINE_WITHIN = 2_000;
 /** Bytes of either stream that its last line is looked for in. */
 const LAST_BYTES = 500;
+/** Changes of the stream that are remembered. */
+const MOST_CHANGES = 10_000;
 const MARK = /^\[(stdout|stderr)\]\n/mu;
 
 /**
@@ -36,9 +38,9 @@ export class CommandOutput {
   #tail: Buffer[] = [];
   /** Bytes with the marks. */
   #length = 0;
-  /** The streams that wrote, and the one that did so last. */
   readonly #streams = new Set<StreamName>();
-  #stream: StreamName | undefined;
+  /** From which byte on which stream wrote. */
+  #changes: { readonly stream: StreamName; readonly at: number }[] = [];
   #isLineStart = true;
   readonly #last = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
 
@@ -51,9 +53,11 @@ export class CommandOutput {
   add(stream: StreamName, bytes: Buffer): Promise<void> | undefined {
     this.bytes += bytes.length;
     this.#last[stream] = Buffer.concat([this.#last[stream], bytes.subarray(-LAST_BYTES)]).subarray(-LAST_BYTES);
-    const isChange = this.#stream !== undefined && this.#stream !== stream;
-    const mark = isChange ? `${this.#isLineStart ? '' : '\n'}[${stream}]\n` : '';
-    this.#stream = stream;
+    const before = this.#changes.at(-1)?.stream;
+    const lineEnd = this.#isLineStart ? '' : '\n';
+    const mark = before === undefined || before === stream ? '' : `${lineEnd}[${stream}]\n`;
+    if (before !== stream) this.#changes.push({ stream, at: this.#length + (mark === '' ? 0 : lineEnd.length) });
+    if (this.#changes.length > MOST_CHANGES) this.#changes = this.#changes.slice(-MOST_CHANGES / 2);
     this.#streams.add(stream);
     this.#isLineStart = bytes.at(-1) === 0x0a;
     // A copy, because a small part would hold the whole of what was read.
@@ -89,13 +93,20 @@ export class CommandOutput {
     return this.#end(withoutControls(Buffer.concat([this.#head, ...this.#tail]).subarray(-TAIL_BYTES)), chars);
   }
 
+  /** What has to stand before a part of the output that begins at this byte: the mark of stderr, or nothing. */
+  markAt(offset: number): string {
+    const change = this.#changes.findLast(({ at }) => at <= offset);
+    const hasMark = offset > 0 && change?.at === offset;
+    return this.#streams.size > 1 && change?.stream === 'stderr' && !hasMark ? '[stderr]\n' : '';
+  }
+
   /** The end of a text in whole lines, after the mark that holds there. */
   #end(text: string, chars: number): string {
     const shown = fromLine(cutStart(text, chars), text);
     const next = MARK.exec(shown);
     if (this.#streams.size < 2 || next?.index === 0) return shown;
     // It begins with the stream that its first mark changes from.
-    const stream = next === null ? this.#stream : next[1] === 'stderr' ? 'stdout' : 'stderr';
+    const stream = next === null ? this.#changes.at(-1)?.stream : next[1] === 'stderr' ? 'stdout' : 'stderr';
     return `[${stream}]\n${shown}`;
   }
 

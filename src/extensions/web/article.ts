@@ -2,6 +2,7 @@ import { isProbablyReaderable, Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom/worker';
 import TurndownService from 'turndown';
 import type { PageText } from './page.ts';
+import { isHidden } from './stripped.ts';
 
 /** What is used of an element; the compiler knows no DOM here. */
 interface Element {
@@ -56,7 +57,9 @@ function openPage(html: string, url: string) {
   const title = oneSpace(titles[0]?.textContent ?? '') || meta('meta[property="og:title"]');
   for (const element of titles) element.remove();
   const base = baseOf(url, page.querySelector('base[href]')?.getAttribute('href') ?? undefined);
-  const hiding = [...page.querySelectorAll('[hidden], [aria-hidden], [style]')].filter(isHidden);
+  const hiding = [...page.querySelectorAll('[hidden], [aria-hidden], [style]')].filter((element) =>
+    isHidden((name) => element.getAttribute(name)),
+  );
   for (const element of hiding) element.remove();
   return { page, title: title || null, published: published || null, base, hidden: hiding.length };
 }
@@ -136,20 +139,6 @@ function row(text: string, element: Element): string {
   const cells = [...element.querySelectorAll('td, th')];
   const isHead = cells.length > 0 && cells.every(({ nodeName }) => nodeName === 'TH');
   return isHead ? `\n${text}\n|${' --- |'.repeat(cells.length)}` : `\n${text}`;
-}
-
-const HIDING =
-  /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?:px|em|rem|pt|%)?\s*(?:!|;|$)|content-visibility\s*:\s*hidden)/iu;
-
-/**
- * Whether an element says of itself that people do not see it, or that it is not for those who are read to. What a
- * style sheet hides is not known; almost transparent is how many pages begin before their scripts run, so it counts as
- * seen.
- */
-function isHidden(element: Element): boolean {
-  if (element.getAttribute('hidden') !== null) return true;
-  if (element.getAttribute('aria-hidden')?.trim().toLowerCase() === 'true') return true;
-  return HIDING.test(element.getAttribute('style') ?? '');
 }
 
 /** Longest address that a page's text carries; a page could be made of nothing else. */

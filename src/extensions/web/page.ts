@@ -1,5 +1,5 @@
-import { decodeHTML } from 'entities';
 import { pdfText, withoutInvisible } from '../../core/api-child.ts';
+import { stripped } from './stripped.ts';
 
 /** How the body of an HTTP response is to be turned into text. */
 export interface PageTask {
@@ -56,20 +56,6 @@ async function article(html: string, url: string): Promise<PageText> {
     // Too deep for it, for example.
     return stripped(html);
   }
-}
-
-/** Tags within a line. */
-const INLINE =
-  /<\/?(?:a|abbr|b|code|em|font|i|mark|small|span|strong|sub|sup|u)(?=[\s/>])(?:[^<>"']+|"[^"]*"|'[^']*')*>?/giu;
-/** Comments, programs, drawings and controls to their ends, also where these are missing; and every other tag. */
-const TAGS =
-  /<!--[\s\S]*?(?:-->|$)|<(title|script|style|noscript|template|iframe|svg|textarea|select)(?=[\s/>])[\s\S]*?(?:<\/\1\s*>|$)|<[a-z/!?](?:[^<>"']+|"[^"]*"|'[^']*')*>?/giu;
-
-/** The bare text of a page, in time that grows with its length alone. */
-function stripped(html: string): PageText {
-  const title = /<title[^<>]{0,1000}>(?<title>[^<]*)/iu.exec(html)?.groups?.['title'] ?? '';
-  const text = html.replaceAll(INLINE, '').replaceAll(TAGS, '\n');
-  return { ...PLAIN, title: decodeHTML(title).trim() || null, text: decodeHTML(text), simple: true };
 }
 
 /** No invisible characters, no space at the ends of lines, at most one empty line. */

@@ -1,6 +1,7 @@
 import { decodeHTML } from 'entities';
 import { Parser } from 'htmlparser2';
 import * as z from 'zod';
+import type { SearchProviderName } from './settings.ts';
 
 /** One result of a web search, as strangers wrote it. */
 export interface WebHit {
@@ -126,9 +127,7 @@ export const SEARCH_PROVIDERS = {
     }),
     read: readDuckDuckGo,
   },
-} as const satisfies Record<string, SearchProvider>;
-
-export type SearchProviderName = keyof typeof SEARCH_PROVIDERS;
+} as const satisfies Record<SearchProviderName, SearchProvider>;
 
 function withoutMarkup({ title, url, snippet }: WebHit): WebHit {
   return { title: decodeHTML(title), url, snippet: decodeHTML(snippet.replace(/<\/?strong>/gu, '')) };

@@ -2,6 +2,8 @@ import { optionalText, section, z } from '../../core/api.ts';
 import { optionalUrl } from '../../core/api-vendors.ts';
 
 const PROVIDERS = ['auto', 'brave', 'tavily', 'serper', 'exa', 'searxng', 'duckduckgo'] as const;
+export type SearchProviderName = Exclude<(typeof PROVIDERS)[number], 'auto'>;
+
 const ABOUT = 'The web search that is used; `auto`: the first one with a key in the environment, otherwise DuckDuckGo.';
 
 export const searchProvider = section(

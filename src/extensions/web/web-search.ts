@@ -11,7 +11,8 @@ import {
   type ToolContext,
   type ToolResult,
 } from '../../core/api-tools.ts';
-import { SEARCH_PROVIDERS, type SearchProviderName, type WebHit } from './search-providers.ts';
+import { SEARCH_PROVIDERS, type WebHit } from './search-providers.ts';
+import type { SearchProviderName } from './settings.ts';
 
 /** `tools.web` of the configuration, as far as searching is concerned. */
 export interface SearchSettings {

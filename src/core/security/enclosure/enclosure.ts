@@ -108,7 +108,7 @@ export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly exceeded: Exceeded | null;
-  /** Something outlived it and was ended, without its output saying so. */
+  /** A leftover process was ended, and the output doesn't mention it. */
   readonly hasLeft: boolean;
   /** False: something that it started could not be ended. */
   readonly isClean: boolean;

@@ -65,7 +65,7 @@ const INSTALLERS = [
 const TIMEOUT_MS = 15_000;
 const WORLD = 'test-';
 
-/** What installs a package of the system here, as it is typed. */
+/** The shell command that installs a system package on this machine. */
 export function packageRemedy(name: string): string {
   return `${INSTALLERS.find(([path]) => isExecutable(path))?.[1] ?? 'install the package'} ${name}`;
 }

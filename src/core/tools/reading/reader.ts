@@ -67,7 +67,7 @@ const HEAD = z.union([z.object({ error: z.string() }), z.object({ facts: z.recor
 
 /**
  * Reads one document at a time, in the sandbox where there is one, so that the limit of memory holds for all together; of those
- * who wait one at most is a guest's, so that no one stands behind a row of them. The child has no environment and Node's
+ * who wait one at most is a guest's, so that guests can't fill the queue. The child has no environment and Node's
  * permission to read the program, but no other file, and to start nothing.
  */
 export function createReader(
@@ -97,8 +97,9 @@ export function createReader(
     const child = runEnclosed(
       { command, cwd: '/', environment: {} },
       {
+        engine: probe?.available === true ? probe.engine : null,
         // A group of its own would be limited twice, the one of commands would let it weigh on theirs.
-        engine: probe?.available === true ? { ...probe.engine, group: null } : null,
+        group: null,
         mounts,
         network: false,
         input: true,
