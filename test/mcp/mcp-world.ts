@@ -93,6 +93,8 @@ export async function mcpWorld(
       random: systemRandom,
       log,
       redact,
+      learnSecrets: () => {},
+      editors: { folderOf: () => folder } as never,
     });
     return [registry, await McpPool.open(app, { settleMs })];
   };

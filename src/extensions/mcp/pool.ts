@@ -22,6 +22,12 @@ interface Member {
   connecting?: Promise<void>;
 }
 
+/** What one attached editor brought to a session. */
+interface Group {
+  readonly members: readonly Member[];
+  readonly started: Promise<readonly EditorServerReport[]>;
+}
+
 const EDITOR_PREFIX = 'editor_';
 const RETRY = { firstMs: 5_000, maxMs: 300_000 };
 
@@ -35,10 +41,8 @@ export class McpPool implements AsyncDisposable {
   readonly #settleMs: number | undefined;
   /** Those of the configuration. */
   readonly #members = new Map<string, Member>();
-  /** Those of editors. */
-  readonly #brought = new Set<Member>();
-  /** By session, how the servers that an editor brought last have started. */
-  readonly #started = new Map<string, Promise<readonly EditorServerReport[]>>();
+  /** Those of editors by session, the newest last: of several editors only the servers of the newest are offered. */
+  readonly #groups = new Map<string, readonly Group[]>();
   #ending: Promise<unknown> = Promise.resolve();
 
   private constructor(app: App, trust: TrustStore, settleMs: number | undefined) {
@@ -153,45 +157,38 @@ export class McpPool implements AsyncDisposable {
       if (settings === undefined) throw new TypeError('one server has one entry');
       return this.#join({ name: `${EDITOR_PREFIX}${given.name}`, settings, folder }, session);
     });
-    // Of several editors only the servers of the newest are offered.
-    this.#ofSession(session).forEach(withdraw);
-    for (const member of members) this.#brought.add(member);
-    const started = Promise.all(members.map((member) => this.#startForEditor(member)));
-    this.#started.set(session, started);
+    const group = { members, started: Promise.all(members.map(startForEditor)) };
+    this.#groups.set(session, [...this.#groupsOf(session), group]);
+    void group.started.then(() => this.#offerNewest(session));
     return {
       [Symbol.dispose]: () => {
-        if (this.#started.get(session) === started) this.#started.delete(session);
-        for (const member of members) this.#brought.delete(member);
+        const left = this.#groupsOf(session).filter((one) => one !== group);
+        if (left.length === 0) this.#groups.delete(session);
+        else this.#groups.set(session, left);
         this.#ending = Promise.all([this.#ending, ...members.map(leave)]);
-        for (const left of this.#ofSession(session)) this.#offer(left, left.server.listing);
+        this.#offerNewest(session);
       },
     };
   }
 
-  #ofSession(session: string): readonly Member[] {
-    return [...this.#brought].filter((member) => member.session === session);
+  #groupsOf(session: string): readonly Group[] {
+    return this.#groups.get(session) ?? [];
   }
 
-  async #startForEditor(member: Member): Promise<EditorServerReport> {
-    const { server } = member;
-    const name = server.options.name.slice(EDITOR_PREFIX.length);
-    try {
-      const { listing } = await server.start();
-      await server.settle();
-      this.#offer(member, server.listing ?? listing);
-      return { name, trouble: null, tools: (server.listing ?? listing).tools.length };
-    } catch (error) {
-      return { name, trouble: server.trouble ?? errorMessage(error), tools: 0 };
-    }
+  #offerNewest(session: string): void {
+    const groups = this.#groupsOf(session);
+    for (const { members } of groups) members.forEach(withdraw);
+    for (const member of groups.at(-1)?.members ?? []) this.#offer(member, member.server.listing);
   }
 
-  /** Resolves when the servers that an editor brought to a session are running or have failed. */
+  /** Resolves when the servers of the newest editor of a session are running or have failed. */
   async started(session: string): Promise<readonly EditorServerReport[]> {
-    return (await this.#started.get(session)) ?? [];
+    return (await this.#groupsOf(session).at(-1)?.started) ?? [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const all = [...this.#members.values(), ...this.#brought];
+    const brought = [...this.#groups.values()].flat().flatMap(({ members }) => members);
+    const all = [...this.#members.values(), ...brought];
     this.#members.clear();
     await Promise.all([...all.map(leave), this.#ending]);
   }
@@ -303,6 +300,17 @@ export class McpPool implements AsyncDisposable {
       ? 'is switched off'
       : 'is not in the configuration';
     throw new AppError('mcp-unknown', `The MCP server ${JSON.stringify(name.slice(0, 64))} ${why} (mcpServers).`);
+  }
+}
+
+async function startForEditor({ server }: Member): Promise<EditorServerReport> {
+  const name = server.options.name.slice(EDITOR_PREFIX.length);
+  try {
+    const { listing } = await server.start();
+    await server.settle();
+    return { name, trouble: null, tools: (server.listing ?? listing).tools.length };
+  } catch (error) {
+    return { name, trouble: server.trouble ?? errorMessage(error), tools: 0 };
   }
 }
 
