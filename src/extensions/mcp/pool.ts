@@ -17,6 +17,10 @@ interface Member {
   readonly server: McpServer;
   /** The session whose editor brought it; its tools are for that one alone. */
   readonly session: string | undefined;
+  /** See `ToolServer`. */
+  readonly allowed: Set<string> | undefined;
+  /** Of one of an editor, what it offered when it was ready; what it changes later is off. */
+  listing?: Listing;
   offered: readonly { readonly name: string; readonly registration: Disposable }[];
   unusable: readonly string[];
   connecting?: Promise<void>;
@@ -178,7 +182,7 @@ export class McpPool implements AsyncDisposable {
   #offerNewest(session: string): void {
     const groups = this.#groupsOf(session);
     for (const { members } of groups) members.forEach(withdraw);
-    for (const member of groups.at(-1)?.members ?? []) this.#offer(member, member.server.listing);
+    for (const member of groups.at(-1)?.members ?? []) this.#offer(member, member.listing);
   }
 
   /** Resolves when the servers of the newest editor of a session are running or have failed. */
@@ -208,7 +212,8 @@ export class McpPool implements AsyncDisposable {
 
   #join(options: Pick<McpServer['options'], 'name' | 'settings' | 'folder' | 'onListing'>, session?: string): Member {
     const server = new McpServer({ ...options, app: this.#app, settleMs: this.#settleMs });
-    return { server, session, offered: [], unusable: [] };
+    const allowed = session === undefined ? undefined : new Set<string>();
+    return { server, session, allowed, offered: [], unusable: [] };
   }
 
   async #keepConnecting(member: Member): Promise<void> {
@@ -245,12 +250,11 @@ export class McpPool implements AsyncDisposable {
   }
 
   #offer(member: Member, listing: Listing | undefined): void {
-    const { server, session } = member;
+    const { server, session, allowed } = member;
     if (listing === undefined || server.closing.aborted) return;
     const { tools: registry, spill, log } = this.#app;
     withdraw(member);
     const isTaken = (tool: string): boolean => registry.named(tool, session) !== undefined;
-    const allowed = session === undefined ? undefined : new Set<string>();
     const { tools, unusable } = toolsOf({ server, listing, spill, isTaken, allowed });
     member.offered = tools.map((tool) => {
       const registration = session === undefined ? registry.register(tool) : registry.registerFor(session, tool);
@@ -303,12 +307,14 @@ export class McpPool implements AsyncDisposable {
   }
 }
 
-async function startForEditor({ server }: Member): Promise<EditorServerReport> {
+async function startForEditor(member: Member): Promise<EditorServerReport> {
+  const { server } = member;
   const name = server.options.name.slice(EDITOR_PREFIX.length);
   try {
     const { listing } = await server.start();
     await server.settle();
-    return { name, trouble: null, tools: (server.listing ?? listing).tools.length };
+    member.listing = server.listing ?? listing;
+    return { name, trouble: null, tools: member.listing.tools.length };
   } catch (error) {
     return { name, trouble: server.trouble ?? errorMessage(error), tools: 0 };
   }
