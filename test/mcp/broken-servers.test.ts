@@ -58,6 +58,14 @@ describe('a server that does not work', () => {
       /it was not ready within 4 s \(.*\d+ of its lines on standard output were no messages/u,
     ],
     [
+      'does not speak the protocol',
+      script(
+        `process.stdin.once('data', () => console.log('{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":5}}'));
+        setInterval(() => {}, 1000);`,
+      ),
+      /does not work: what it sent does not fit the protocol: protocolVersion: [^[{]*\.$/u,
+    ],
+    [
       'never ends a line',
       script('const all = "x".repeat(1e6); setInterval(() => process.stdout.write(all), 1)'),
       /it ended with a line of more than 10485760 bytes/u,

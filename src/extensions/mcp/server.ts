@@ -5,6 +5,7 @@ import { backoffMs, NotPermitted, OwnWordsError } from '../../core/api-clients.t
 import type { ToolContext } from '../../core/api-tools.ts';
 import type { Connection } from './connect.ts';
 import { FOREVER_MS, listingOf, type Listing } from './listing.ts';
+import { withoutReports } from './messages.ts';
 import type { McpServerSettings } from './settings.ts';
 
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
@@ -281,7 +282,7 @@ export class McpServer implements AsyncDisposable {
   }
 
   #reason(error: unknown): string {
-    return oneLine(this.options.app.redact(errorMessage(error)), LONGEST_REASON);
+    return oneLine(this.options.app.redact(withoutReports(errorMessage(error))), LONGEST_REASON);
   }
 
   /** `what` may hold the server's words; `own` is ours. `doubtful`: what was asked of it may have been done. */
