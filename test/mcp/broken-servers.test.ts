@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, script, server, connected } from './mcp-world.ts';
@@ -29,6 +30,19 @@ describe('what a server asks', () => {
     );
     expect(await answer(true, { bare: true })).toBe('decline null');
     expect(asked).toHaveLength(2);
+  });
+
+  test('the time for a call stands still while a person is asked, and does not begin again after it', async () => {
+    await using world = await connected({ fix: fixture([], { timeouts: { startSeconds: 20, callSeconds: 1 } }) });
+    const ask = async (pauseMs: number, thinkMs: number): Promise<string> => {
+      const approve = async () => {
+        await sleep(thinkMs);
+        return { approved: true } as const;
+      };
+      return (await world.call('mcp_fix_ask', { pauseMs }, { approve })).output;
+    };
+    expect(await ask(0, 1_200)).toBe('accept {"count":3}');
+    expect(await ask(700, 0)).toContain('did not answer within 1 s');
   });
 });
 
