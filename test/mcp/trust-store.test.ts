@@ -134,9 +134,14 @@ describe('a server that offers something else than was agreed to', () => {
     await world.call('mcp_notes_announce');
     await waitFor(() => world.clients.troubles().length === 1);
     expect(await world.call('mcp_notes_find')).toMatchObject({ isError: true });
-    expect(world.log.map(({ message }) => message)).toContain(
-      'mcp: server offers other tools than were agreed to; new and changed ones are off',
-    );
+    const told = () => world.log.filter(({ message }) => message.startsWith('mcp: server offers other tools than'));
+    expect(told()).toMatchObject([{ fields: { server: 'notes', changed: ['find'] } }]);
+    // Each difference once.
+    await world.call('mcp_notes_announce');
+    await world.offer([tool('announce'), tool('find', EVIL), tool('steal', EVIL)]);
+    await world.call('mcp_notes_announce');
+    await waitFor(() => told().length > 1);
+    expect(told().map(({ fields }) => fields['added'])).toEqual([[], ['steal']]);
   });
 
   test('a tool that is gone says so when it is called', async () => {

@@ -23,6 +23,8 @@ interface Member {
   listing?: Listing;
   offered: readonly { readonly name: string; readonly registration: Disposable }[];
   unusable: readonly string[];
+  /** The last difference from what was agreed to that the log has, as JSON. */
+  logged?: string;
   connecting?: Promise<void>;
 }
 
@@ -200,7 +202,9 @@ export class McpPool implements AsyncDisposable {
   #use(name: string, settings: McpServerSettings): void {
     const onListing = (): void => {
       const found = this.#difference(member);
-      if (!differs(found)) return;
+      const json = JSON.stringify(found);
+      if (!differs(found) || member.logged === json) return;
+      member.logged = json;
       const event = 'mcp: server offers other tools than were agreed to; new and changed ones are off';
       this.#app.log.warn(event, { server: name, ...found });
     };
