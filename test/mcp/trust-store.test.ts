@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { defineTool } from '../../src/core/tools/tool.ts';
 import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
 import { waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, script, type McpWorld } from './mcp-world.ts';
@@ -60,6 +62,25 @@ describe('first contact', () => {
     expect(await world.starts()).toBe(1);
     expect(await world.call('mcp_notes_add')).toMatchObject({ output: 'add {}' });
     expect(await world.starts()).toBe(2);
+  });
+
+  test('a name that is a tool of an extension, registered or not yet, is left to it', async () => {
+    await using world = await listed([tool('add')]);
+    await world.clients.test('notes');
+    const parameters = z.object({});
+    const own = defineTool({
+      name: 'mcp_notes_add',
+      description: 'Is the own one.',
+      parameters,
+      effect: 'none',
+      plan: () => ({ run: async () => ({ title: 'own', output: 'own' }) }),
+    });
+    world.extensions.push({ name: 'own', tools: [own] });
+    await world.restart(used(world));
+    const [name = ''] = world.names();
+    expect(name).toMatch(/^mcp_notes_add_[0-9a-f]{8}$/u);
+    expect(await world.call(name)).toMatchObject({ output: 'add {}' });
+    expect(world.registry.setPlugins([{ tool: own }])).toEqual([]);
   });
 
   test('a hundred tools are a hundred tools', async () => {

@@ -256,9 +256,12 @@ export class McpPool implements AsyncDisposable {
   #offer(member: Member, listing: Listing | undefined): void {
     const { server, session, allowed } = member;
     if (listing === undefined || server.closing.aborted) return;
-    const { tools: registry, spill, log } = this.#app;
+    const { tools: registry, plugins, spill, log } = this.#app;
     withdraw(member);
-    const isTaken = (tool: string): boolean => registry.named(tool, session) !== undefined;
+    // The tools of extensions are registered after all are open; their names are theirs before that too.
+    const isTaken = (tool: string): boolean =>
+      registry.named(tool, session) !== undefined ||
+      plugins.running.some(({ tools: own = [] }) => own.some(({ name }) => name === tool));
     const { tools, unusable } = toolsOf({ server, listing, spill, isTaken, allowed });
     member.offered = tools.map((tool) => {
       const registration = session === undefined ? registry.register(tool) : registry.registerFor(session, tool);
