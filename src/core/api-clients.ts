@@ -1,5 +1,5 @@
 /** For clients of servers that run elsewhere or beside the assistant: what they are given, and how they are reached. */
-export type { EditorServer, EditorServerReport, EditorServers } from './bus/editor.ts';
+export type { EditorServer, EditorServerReport } from './bus/editor.ts';
 export type { Media } from './bus/messages.ts';
 export { execEnvironment } from './config/environment.ts';
 export { collectSecrets } from './config/secrets.ts';

@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-cli.ts':
     'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag indented loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
   'api-clients.ts':
-    'approvalHash backoffMs collectSecrets createStreamingFetch EditorServer EditorServerReport EditorServers endLeftPrograms execEnvironment matchesName Media NotPermitted OwnWordsError StreamingFetch withoutInvisible',
+    'approvalHash backoffMs collectSecrets createStreamingFetch EditorServer EditorServerReport endLeftPrograms execEnvironment matchesName Media NotPermitted OwnWordsError StreamingFetch withoutInvisible',
   'api-commands.ts':
     'approvalHash CappedFile CHANGED CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment FileOrigins findProgram folded GitKeeper GitWatch guardCommand LEFTOVER_NOTE namesIn Program readHostList readWords ResultBits RunOptions runsOthers TakenBack weakest within',
   'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped tokenFinding warning',

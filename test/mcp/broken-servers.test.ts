@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, script, server, connected } from './mcp-world.ts';
@@ -30,6 +31,19 @@ describe('what a server asks', () => {
     expect(await answer(true, { bare: true })).toBe('decline null');
     expect(asked).toHaveLength(2);
   });
+
+  test('the time for a call stands still while a person is asked, and does not begin again after it', async () => {
+    await using world = await connected({ fix: fixture([], { timeouts: { startSeconds: 20, callSeconds: 1 } }) });
+    const ask = async (pauseMs: number, thinkMs: number): Promise<string> => {
+      const approve = async () => {
+        await sleep(thinkMs);
+        return { approved: true } as const;
+      };
+      return (await world.call('mcp_fix_ask', { pauseMs }, { approve })).output;
+    };
+    expect(await ask(0, 1_200)).toBe('accept {"count":3}');
+    expect(await ask(700, 0)).toContain('did not answer within 1 s');
+  });
 });
 
 describe('a server that does not work', () => {
@@ -56,6 +70,14 @@ describe('a server that does not work', () => {
       'writes garbage',
       script('setInterval(() => console.log("garbage ".repeat(50)), 20)', waiting(4)),
       /it was not ready within 4 s \(.*\d+ of its lines on standard output were no messages/u,
+    ],
+    [
+      'does not speak the protocol',
+      script(
+        `process.stdin.once('data', () => console.log('{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":5}}'));
+        setInterval(() => {}, 1000);`,
+      ),
+      /does not work: what it sent does not fit the protocol: protocolVersion: [^[{]*\.$/u,
     ],
     [
       'never ends a line',

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import {
@@ -67,6 +68,8 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promi
       return text(String(child.pid));
     }
     case 'ask': {
+      const pauseMs = Number(params.arguments?.['pauseMs'] ?? 0);
+      await setTimeout(pauseMs);
       const { action, content } = await server.elicitInput({
         message: 'How many?',
         requestedSchema: {
@@ -78,6 +81,7 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promi
           required: ['count', ...(params.arguments?.['bare'] === true ? ['name'] : [])],
         },
       });
+      await setTimeout(pauseMs);
       return text(`${action} ${JSON.stringify(content ?? null)}`);
     }
     case 'sample': {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { McpPool } from '../../src/extensions/mcp/pool.ts';
 import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
+import type { Extension } from '../../src/core/extension.ts';
 import { ToolRegistry } from '../../src/core/tools/registry/registry.ts';
 import { homePaths } from '../../src/core/config/home.ts';
 import { SpillStore } from '../../src/core/storage/spill.ts';
@@ -57,6 +58,8 @@ export interface McpWorld extends AsyncDisposable {
   readonly log: readonly LogLine[];
   readonly registry: ToolRegistry;
   readonly clients: McpPool;
+  /** What else runs; a test adds to it. */
+  readonly extensions: Extension[];
   /** Calls a tool by its full name, as the owner; the program's own words stand behind the output. */
   call(name: string, args?: unknown, context?: Partial<TestCall>): Promise<ToolResult>;
   /** Names of the tools that a model is shown. */
@@ -72,6 +75,7 @@ export async function mcpWorld(
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await tempFolder()).path;
   const log = recordingLog();
+  const extensions: Extension[] = [];
   const pinsPath = join(folder, 'mcp-pins.json');
   const open = async (used: Readonly<Record<string, McpServerSettings>>): Promise<[ToolRegistry, McpPool]> => {
     const redact = (text: string): string => text.replaceAll(SECRET, '[redacted]');
@@ -93,6 +97,9 @@ export async function mcpWorld(
       random: systemRandom,
       log,
       redact,
+      learnSecrets: () => {},
+      plugins: { running: extensions } as never,
+      editors: { folderOf: () => folder } as never,
     });
     return [registry, await McpPool.open(app, { settleMs })];
   };
@@ -103,6 +110,7 @@ export async function mcpWorld(
     folder,
     pinsPath,
     log: log.lines,
+    extensions,
     get registry() {
       return registry;
     },

@@ -135,10 +135,30 @@ test.each<[string, schema: object, given: object, sent?: object]>([
   },
 );
 
+/** What a validator says of these fields. */
+const report = (...fields: readonly string[]): string =>
+  JSON.stringify(
+    fields.map((field) => ({ code: 'invalid_type', path: ['a', field], message: 'expected a text' })),
+    null,
+    2,
+  );
+
 test.each([
   ['"error": null beside a result', { result: { content: [{ type: 'text', text: 'fine' }] }, error: null }, 'fine'],
   ['an error without a code', { error: { message: 'no more today' } }, 'no more today'],
   ['an error that is only a text', { error: 'no more today' }, 'no more today'],
+  [
+    "a validator's report",
+    { error: { code: -32_602, message: `Invalid arguments: ${report('b')}` } },
+    'answered with an error: MCP error -32602: Invalid arguments: a.b: expected a text.',
+  ],
+  [
+    'a longer one',
+    { error: { code: -32_602, message: `${report('b', 'c', 'd', 'e')} Try again` } },
+    'MCP error -32602: a.b: expected a text; a.c: expected a text; a.d: expected a text; and 1 more Try again.',
+  ],
+  ['a list that is none', { error: { code: 1, message: 'a list [1, 2] is none' } }, 'a list [1, 2] is none.'],
+  ['a bracket', { error: { code: 1, message: '[broken' } }, 'MCP error 1: [broken.'],
 ])('an answer with %s is understood', async (_what, answer, words) => {
   const code = raw([tool('take')])
     .args.slice(2)

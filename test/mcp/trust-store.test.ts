@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { defineTool } from '../../src/core/tools/tool.ts';
 import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
 import { waitFor } from '../support/wait.ts';
 import { fixture, mcpWorld, script, type McpWorld } from './mcp-world.ts';
@@ -60,6 +62,25 @@ describe('first contact', () => {
     expect(await world.starts()).toBe(1);
     expect(await world.call('mcp_notes_add')).toMatchObject({ output: 'add {}' });
     expect(await world.starts()).toBe(2);
+  });
+
+  test('a name that is a tool of an extension, registered or not yet, is left to it', async () => {
+    await using world = await listed([tool('add')]);
+    await world.clients.test('notes');
+    const parameters = z.object({});
+    const own = defineTool({
+      name: 'mcp_notes_add',
+      description: 'Is the own one.',
+      parameters,
+      effect: 'none',
+      plan: () => ({ run: async () => ({ title: 'own', output: 'own' }) }),
+    });
+    world.extensions.push({ name: 'own', tools: [own] });
+    await world.restart(used(world));
+    const [name = ''] = world.names();
+    expect(name).toMatch(/^mcp_notes_add_[0-9a-f]{8}$/u);
+    expect(await world.call(name)).toMatchObject({ output: 'add {}' });
+    expect(world.registry.setPlugins([{ tool: own }])).toEqual([]);
   });
 
   test('a hundred tools are a hundred tools', async () => {
@@ -134,9 +155,14 @@ describe('a server that offers something else than was agreed to', () => {
     await world.call('mcp_notes_announce');
     await waitFor(() => world.clients.troubles().length === 1);
     expect(await world.call('mcp_notes_find')).toMatchObject({ isError: true });
-    expect(world.log.map(({ message }) => message)).toContain(
-      'mcp: server offers other tools than were agreed to; new and changed ones are off',
-    );
+    const told = () => world.log.filter(({ message }) => message.startsWith('mcp: server offers other tools than'));
+    expect(told()).toMatchObject([{ fields: { server: 'notes', changed: ['find'] } }]);
+    // Each difference once.
+    await world.call('mcp_notes_announce');
+    await world.offer([tool('announce'), tool('find', EVIL), tool('steal', EVIL)]);
+    await world.call('mcp_notes_announce');
+    await waitFor(() => told().length > 1);
+    expect(told().map(({ fields }) => fields['added'])).toEqual([[], ['steal']]);
   });
 
   test('a tool that is gone says so when it is called', async () => {

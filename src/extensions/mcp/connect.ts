@@ -18,7 +18,7 @@ import type { McpServerOptions } from './server.ts';
 import { serversMark } from './settings.ts';
 import { StdioTransport } from './stdio.ts';
 
-/** What a server is told of, and what is heard of it. */
+/** Callbacks for events of one connection. */
 export interface Listener {
   /** The server asks its user; true: it gets the form's own defaults as the answer. */
   readonly onQuestion: (form: ElicitRequestFormParams) => Promise<boolean>;

@@ -1,9 +1,14 @@
+import * as z from 'zod';
 import type { StreamingFetch } from '../../core/api-clients.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** JSON-RPC's internal error, for servers that send an error without a code. */
 const INTERNAL = -32_603;
+
+/** What a validator reports. */
+const issues = z.array(z.object({ message: z.string(), path: z.array(z.union([z.string(), z.number()])) })).min(1);
+const MOST_NAMED = 3;
 
 /**
  * A message with small slips of servers corrected, which the SDK refuses: null for what could be left out, such as
@@ -91,6 +96,28 @@ function correctedText(text: string): string {
     return JSON.stringify(corrected(JSON.parse(text)));
   } catch {
     return text;
+  }
+}
+
+/** An error's text, with a validator's report (a JSON list of issues) told in a few words. */
+export function withoutReports(text: string): string {
+  const from = text.indexOf('[');
+  const to = text.lastIndexOf(']') + 1;
+  const found = issuesOf(text.slice(from, to));
+  if (found === undefined) return text;
+  const named = found.slice(0, MOST_NAMED).map(({ message, path }) => {
+    return path.length === 0 ? message : `${path.join('.')}: ${message}`;
+  });
+  const more = found.length > MOST_NAMED ? `; and ${found.length - MOST_NAMED} more` : '';
+  const lead = text.slice(0, from).trim() || 'what it sent does not fit the protocol:';
+  return `${lead} ${named.join('; ')}${more}${text.slice(to)}`;
+}
+
+function issuesOf(json: string): z.output<typeof issues> | undefined {
+  try {
+    return issues.safeParse(JSON.parse(json)).data;
+  } catch {
+    return undefined;
   }
 }
 

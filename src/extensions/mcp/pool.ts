@@ -17,9 +17,21 @@ interface Member {
   readonly server: McpServer;
   /** The session whose editor brought it; its tools are for that one alone. */
   readonly session: string | undefined;
+  /** See `ToolServer`. */
+  readonly allowed: Set<string> | undefined;
+  /** Of one of an editor, what it offered when it was ready; what it changes later is off. */
+  listing?: Listing;
   offered: readonly { readonly name: string; readonly registration: Disposable }[];
   unusable: readonly string[];
+  /** The last difference from what was agreed to that the log has, as JSON. */
+  logged?: string;
   connecting?: Promise<void>;
+}
+
+/** What one attached editor brought to a session. */
+interface Group {
+  readonly members: readonly Member[];
+  readonly started: Promise<readonly EditorServerReport[]>;
 }
 
 const EDITOR_PREFIX = 'editor_';
@@ -35,10 +47,8 @@ export class McpPool implements AsyncDisposable {
   readonly #settleMs: number | undefined;
   /** Those of the configuration. */
   readonly #members = new Map<string, Member>();
-  /** Those of editors. */
-  readonly #brought = new Set<Member>();
-  /** By session, how the servers that an editor brought last have started. */
-  readonly #started = new Map<string, Promise<readonly EditorServerReport[]>>();
+  /** Those of editors by session, the newest last: of several editors only the servers of the newest are offered. */
+  readonly #groups = new Map<string, readonly Group[]>();
   #ending: Promise<unknown> = Promise.resolve();
 
   private constructor(app: App, trust: TrustStore, settleMs: number | undefined) {
@@ -153,45 +163,38 @@ export class McpPool implements AsyncDisposable {
       if (settings === undefined) throw new TypeError('one server has one entry');
       return this.#join({ name: `${EDITOR_PREFIX}${given.name}`, settings, folder }, session);
     });
-    // Of several editors only the servers of the newest are offered.
-    this.#ofSession(session).forEach(withdraw);
-    for (const member of members) this.#brought.add(member);
-    const started = Promise.all(members.map((member) => this.#startForEditor(member)));
-    this.#started.set(session, started);
+    const group = { members, started: Promise.all(members.map(startForEditor)) };
+    this.#groups.set(session, [...this.#groupsOf(session), group]);
+    void group.started.then(() => this.#offerNewest(session));
     return {
       [Symbol.dispose]: () => {
-        if (this.#started.get(session) === started) this.#started.delete(session);
-        for (const member of members) this.#brought.delete(member);
+        const left = this.#groupsOf(session).filter((one) => one !== group);
+        if (left.length === 0) this.#groups.delete(session);
+        else this.#groups.set(session, left);
         this.#ending = Promise.all([this.#ending, ...members.map(leave)]);
-        for (const left of this.#ofSession(session)) this.#offer(left, left.server.listing);
+        this.#offerNewest(session);
       },
     };
   }
 
-  #ofSession(session: string): readonly Member[] {
-    return [...this.#brought].filter((member) => member.session === session);
+  #groupsOf(session: string): readonly Group[] {
+    return this.#groups.get(session) ?? [];
   }
 
-  async #startForEditor(member: Member): Promise<EditorServerReport> {
-    const { server } = member;
-    const name = server.options.name.slice(EDITOR_PREFIX.length);
-    try {
-      const { listing } = await server.start();
-      await server.settle();
-      this.#offer(member, server.listing ?? listing);
-      return { name, trouble: null, tools: (server.listing ?? listing).tools.length };
-    } catch (error) {
-      return { name, trouble: server.trouble ?? errorMessage(error), tools: 0 };
-    }
+  #offerNewest(session: string): void {
+    const groups = this.#groupsOf(session);
+    for (const { members } of groups) members.forEach(withdraw);
+    for (const member of groups.at(-1)?.members ?? []) this.#offer(member, member.listing);
   }
 
-  /** Resolves when the servers that an editor brought to a session are running or have failed. */
+  /** Resolves when the servers of the newest editor of a session are running or have failed. */
   async started(session: string): Promise<readonly EditorServerReport[]> {
-    return (await this.#started.get(session)) ?? [];
+    return (await this.#groupsOf(session).at(-1)?.started) ?? [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const all = [...this.#members.values(), ...this.#brought];
+    const brought = [...this.#groups.values()].flat().flatMap(({ members }) => members);
+    const all = [...this.#members.values(), ...brought];
     this.#members.clear();
     await Promise.all([...all.map(leave), this.#ending]);
   }
@@ -199,7 +202,9 @@ export class McpPool implements AsyncDisposable {
   #use(name: string, settings: McpServerSettings): void {
     const onListing = (): void => {
       const found = this.#difference(member);
-      if (!differs(found)) return;
+      const json = JSON.stringify(found);
+      if (!differs(found) || member.logged === json) return;
+      member.logged = json;
       const event = 'mcp: server offers other tools than were agreed to; new and changed ones are off';
       this.#app.log.warn(event, { server: name, ...found });
     };
@@ -211,7 +216,8 @@ export class McpPool implements AsyncDisposable {
 
   #join(options: Pick<McpServer['options'], 'name' | 'settings' | 'folder' | 'onListing'>, session?: string): Member {
     const server = new McpServer({ ...options, app: this.#app, settleMs: this.#settleMs });
-    return { server, session, offered: [], unusable: [] };
+    const allowed = session === undefined ? undefined : new Set<string>();
+    return { server, session, allowed, offered: [], unusable: [] };
   }
 
   async #keepConnecting(member: Member): Promise<void> {
@@ -248,12 +254,14 @@ export class McpPool implements AsyncDisposable {
   }
 
   #offer(member: Member, listing: Listing | undefined): void {
-    const { server, session } = member;
+    const { server, session, allowed } = member;
     if (listing === undefined || server.closing.aborted) return;
-    const { tools: registry, spill, log } = this.#app;
+    const { tools: registry, plugins, spill, log } = this.#app;
     withdraw(member);
-    const isTaken = (tool: string): boolean => registry.named(tool, session) !== undefined;
-    const allowed = session === undefined ? undefined : new Set<string>();
+    // The tools of extensions are registered after all are open; their names are theirs before that too.
+    const isTaken = (tool: string): boolean =>
+      registry.named(tool, session) !== undefined ||
+      plugins.running.some(({ tools: own = [] }) => own.some(({ name }) => name === tool));
     const { tools, unusable } = toolsOf({ server, listing, spill, isTaken, allowed });
     member.offered = tools.map((tool) => {
       const registration = session === undefined ? registry.register(tool) : registry.registerFor(session, tool);
@@ -303,6 +311,19 @@ export class McpPool implements AsyncDisposable {
       ? 'is switched off'
       : 'is not in the configuration';
     throw new AppError('mcp-unknown', `The MCP server ${JSON.stringify(name.slice(0, 64))} ${why} (mcpServers).`);
+  }
+}
+
+async function startForEditor(member: Member): Promise<EditorServerReport> {
+  const { server } = member;
+  const name = server.options.name.slice(EDITOR_PREFIX.length);
+  try {
+    const { listing } = await server.start();
+    await server.settle();
+    member.listing = server.listing ?? listing;
+    return { name, trouble: null, tools: member.listing.tools.length };
+  } catch (error) {
+    return { name, trouble: server.trouble ?? errorMessage(error), tools: 0 };
   }
 }
 

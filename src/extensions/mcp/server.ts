@@ -5,6 +5,7 @@ import { backoffMs, NotPermitted, OwnWordsError } from '../../core/api-clients.t
 import type { ToolContext } from '../../core/api-tools.ts';
 import type { Connection } from './connect.ts';
 import { FOREVER_MS, listingOf, type Listing } from './listing.ts';
+import { withoutReports } from './messages.ts';
 import type { McpServerSettings } from './settings.ts';
 
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
@@ -246,7 +247,7 @@ export class McpServer implements AsyncDisposable {
     const isWhole = required.every((key) => Object.hasOwn(suggested, key));
     if (call === undefined || others.length > 0 || !isWhole) return false;
     const answer = Object.keys(suggested).length === 0 ? '(an empty form)' : JSON.stringify(suggested, null, 2);
-    call.limit.stop();
+    call.limit.pause();
     try {
       const { approved } = await call.context.people.approve({
         title: `Answer the MCP server ${this.options.name}`,
@@ -255,7 +256,7 @@ export class McpServer implements AsyncDisposable {
       });
       return approved;
     } finally {
-      if (this.#calls.has(call)) call.limit.startAnew();
+      if (this.#calls.has(call)) call.limit.resume();
     }
   }
 
@@ -281,7 +282,7 @@ export class McpServer implements AsyncDisposable {
   }
 
   #reason(error: unknown): string {
-    return oneLine(this.options.app.redact(errorMessage(error)), LONGEST_REASON);
+    return oneLine(this.options.app.redact(withoutReports(errorMessage(error))), LONGEST_REASON);
   }
 
   /** `what` may hold the server's words; `own` is ours. `doubtful`: what was asked of it may have been done. */
@@ -298,19 +299,35 @@ export function ownName({ client }: Connection): string {
 }
 
 /**
- * A time limit whose signal aborts with an outer one too. Nothing aborts it once it is disposed of: the SDK listens to
+ * A time limit that can be paused, whose signal aborts with an outer one too. Nothing aborts it once it is disposed of: the SDK listens to
  * the signal of a request for good, and would cancel the request after its end.
  */
 function timeLimit(clock: Clock, ms: number, outer: AbortSignal) {
   const controller = new AbortController();
   const abort = (): void => controller.abort(outer.reason);
-  const start = (): Disposable => clock.timer(ms, abort, { keepAlive: true });
-  let timer = start();
+  let leftMs = ms;
+  let since = 0;
+  let timer: Disposable;
+  let pauses = 0;
+  const start = (): void => {
+    since = clock.monotonic();
+    timer = clock.timer(leftMs, abort, { keepAlive: true });
+  };
+  start();
   outer.addEventListener('abort', abort, { once: true });
   return {
     signal: controller.signal,
-    stop: () => timer[Symbol.dispose](),
-    startAnew: () => void (timer = start()),
+    pause: () => {
+      pauses += 1;
+      if (pauses > 1) return;
+      timer[Symbol.dispose]();
+      leftMs = Math.max(1, leftMs - (clock.monotonic() - since));
+    },
+    /** Ends a pause; of several at once the last one counts. */
+    resume: () => {
+      pauses -= 1;
+      if (pauses === 0) start();
+    },
     [Symbol.dispose]: () => {
       outer.removeEventListener('abort', abort);
       timer[Symbol.dispose]();

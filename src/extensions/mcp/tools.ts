@@ -25,7 +25,7 @@ type Params = Readonly<Record<string, unknown>>;
 /** A tool of a server, or one to read what it has beside tools. */
 interface Offer {
   readonly tool: ForeignTool;
-  /** Asks the server, in a call of the tool. A text is an answer that was put into words. */
+  /** Asks the server, in a call of the tool. Returns a string if the answer is already formatted. */
   readonly ask: (params: Params, running: RunningServer, options: RequestOptions) => Promise<Answer | string>;
 }
 
