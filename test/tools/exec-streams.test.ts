@@ -125,7 +125,8 @@ describe('in the background', () => {
     await go('b1');
     await waitFor(async () => (await poll(0)) === 'out\n[stderr]\nerr\n');
     expect(await poll(4)).toBe('[stderr]\nerr\n');
-    expect(await poll(-2)).toBe('r\n');
+    expect(await poll(-4)).toBe('[stderr]\nerr\n');
+    expect(await poll(-2)).toBe('[stderr]\nr\n');
     await go('b2');
     await world.call({ action: 'poll', id, waitSeconds: 30 }, here);
     expect(await poll(0)).toBe('out\n[stderr]\nerr\n[stdout]\nmore\n');
