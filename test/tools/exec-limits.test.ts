@@ -166,4 +166,11 @@ describeWith('bubblewrap')('what the sandbox itself limits', () => {
     expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/File size limit exceeded/iu) });
     expect((await stat(join(world.workspace, 'big'))).size).toBeLessThanOrEqual(8 * MEBIBYTE);
   });
+
+  test('the folder for temporary files cannot be filled beyond its size', async () => {
+    await using world = await execWorld('auto', { enclosed });
+    const result = await world.run('for i in 1 2 3; do head -c 3M /dev/zero > /tmp/f$i || exit 9; done');
+    expect(result).toMatchObject({ isError: true, metadata: { exitCode: 9 } });
+    expect(result.output).toContain('No space left on device');
+  });
 });
