@@ -63,6 +63,7 @@ const SLOW = [
   'test/tools/files/search-many.test.ts',
   'test/tools/documents/{bombs,document-process}.test.ts',
   'test/traces/turns.test.ts',
+  'test/voice/**/*.test.ts',
 ];
 
 /** Those of vitest.long.config.ts. */

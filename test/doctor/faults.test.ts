@@ -121,7 +121,6 @@ describe('assistant doctor', () => {
       },
       tools: { exec: { mode: 'full' } },
       gateway: { host: '0.0.0.0', port: taken.port },
-      hooks: { build: { secret: 'hook-secret-value' } },
       heartbeat: { activeHours: '09:00-09:10' },
       mcpServers: { broken: { command: '/nowhere/server' } },
       plugins: ['not-there'],

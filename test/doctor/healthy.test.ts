@@ -103,26 +103,6 @@ describe('assistant doctor raises no alarm in a healthy home', () => {
     ]);
   });
 
-  test('and says where recordings go', async () => {
-    const { line } = await furnishedHome({ voice: { baseUrl: 'http://127.0.0.1:9000/v1', model: 'small' } });
-    const voice = async (): Promise<readonly Row[]> =>
-      (await doctor(line, '--offline')).checks.filter(({ id }) => id === 'voice.server');
-    const own = 'Voice messages are turned into text by small; recordings go to 127.0.0.1:9000.';
-    expect(await voice()).toMatchObject([{ state: 'ok', evidence: own }]);
-    const { line: keyed } = await furnishedHome();
-    keyed.env = { ...keyed.env, GROQ_API_KEY: KEY };
-    const { checks } = await doctor(keyed, '--offline');
-    const groq =
-      'Voice messages are turned into text by whisper-large-v3-turbo of groq; recordings go to api.groq.com. To switch that off, set voice.provider to null.';
-    expect(checks).toContainEqual({ id: 'voice.server', state: 'ok', evidence: groq, remedy: null });
-    await line.run('config', 'set', 'voice.speech', '{"baseUrl": "http://127.0.0.1:8880/v1", "model": "kokoro"}');
-    const speaks = 'Answers are spoken by kokoro when you ask for it; their text goes to 127.0.0.1:8880.';
-    expect(await voice()).toMatchObject([{ evidence: own }, { state: 'ok', evidence: speaks }]);
-    await line.run('config', 'set', 'voice', '{"provider": "nobody"}');
-    const unknown = 'voice.provider is "nobody": openai and groq are known; any other needs voice.baseUrl.';
-    expect(await voice()).toMatchObject([{ state: 'failed', evidence: unknown }]);
-  });
-
   test('with a bot on Telegram', async () => {
     await using telegram = await startFakeTelegram();
     const { token, apiRoot } = telegram;

@@ -332,24 +332,6 @@ describe('assistant init --yes', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('says once that recordings go to a provider whose key is there, and status says it too', async () => {
-    const line = new CommandLine();
-    line.env = { GROQ_API_KEY: 'gsk-0123456789', OLLAMA_HOST: NOWHERE };
-    const where = 'turned into text by whisper-large-v3-turbo of groq; recordings go to api.groq.com';
-    expect(await line.run('init', '--yes', '--provider', 'groq', '--model', 'm', '--no-check')).toBe(0);
-    const [, ...more] = line.out.split(`Voice messages are ${where}. To switch that off: `);
-    expect(more).toHaveLength(1);
-    expect(more[0]).toMatch(/^\S.* config set voice\.provider null\n/u);
-    expect(await line.run('status')).toBe(0);
-    expect(line.out).toContain(`voice     ${where}\n`);
-    expect(await line.run('config', 'set', 'voice.provider', 'null')).toBe(0);
-    line.out = '';
-    expect(await line.run('status')).toBe(0);
-    expect(line.out).not.toContain('voice');
-    expect(await line.run('init', '--yes', '--no-check')).toBe(0);
-    expect(line.out).not.toContain('Voice messages');
-  });
-
   test.each([
     [['--provider', 'openai'], 'openai needs a key. Put it into OPENAI_API_KEY'],
     [['--provider', 'nobody'], 'The provider "nobody" is not known.'],
