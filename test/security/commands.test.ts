@@ -381,6 +381,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'patterns where many folders may be meant': `${filled('[ -e a ] && cd a*; ', 2_000)}${filled('cat ../*a*; ', 17_000)}`,
   'patterns that are taken out of a value': `X=${'a'.repeat(290)}; ${filled('echo ${X//*a*b/c}; ', 19_000)}`,
   'patterns that are taken out of a shorter one': `X=${'a'.repeat(95)}; ${filled('echo ${X//*a*b/c}; ', 19_000)}`,
+  'braces that the shell left': `rm '/{1..50000}' '/{a..z}{a..z}{a..z}'`,
   'itself again and again': filled('$0;', 19_900),
   'substitutions in each other': filled('echo "$(a ', 19_900),
   'sums in each other': filled('$((', 19_900),

@@ -43,6 +43,15 @@ test('a name that the shell puts together from quoted pieces is found, also behi
   expect(Object.keys(await namedIn(folder.path, `bash --rcfile=ru"les".sh`))).toEqual([join(folder.path, 'rules.sh')]);
 });
 
+test('a file of the home inside a word is the one that the sandbox has there', async () => {
+  await using folder = await tempFolder();
+  await writeFile(join(folder.path, 'run.py'), 'x');
+  const command = 'python3 --x=$HOME/run.py';
+  const words = readWords(command, { folder: folder.path, home: '/home/somebody' });
+  const found = await namedFiles(command, words, { folder: folder.path, workspace: folder.path });
+  expect(Object.keys(found)).toEqual([join(folder.path, 'run.py')]);
+});
+
 test('100,000 words are looked for in a moment', async () => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, 'run.sh'), 'x');
