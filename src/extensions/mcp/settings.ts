@@ -12,7 +12,7 @@ const mcpServer = z
       .default(null)
       .describe('Transport; null: stdio for `command`, and for `url` streamable HTTP, then SSE.'),
     command: text().optional().describe('The program of a local server.'),
-    args: z.array(z.string()).default([]).describe('Its arguments.'),
+    args: z.array(z.string()).default([]).describe('Arguments of the program.'),
     env: textMap('Environment variables for it, in addition to `PATH`, `HOME` and the like.'),
     cwd: optionalText('The folder it starts in; null: the workspace.'),
     url: httpUrl().optional().describe('Address of a remote server, instead of `command`; its host may be private.'),
@@ -27,7 +27,7 @@ const mcpServer = z
         callSeconds: count(120, 1, 'Seconds that one call may take.'),
       })
       .prefault({})
-      .describe('Deadlines.'),
+      .describe('How long the server may take before a start or a call fails.'),
   })
   .refine(({ command, url }) => (command === undefined) !== (url === undefined), {
     error: 'expected either "command" or "url"',
