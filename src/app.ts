@@ -58,8 +58,8 @@ import { systemRandom } from './core/util/random.ts';
 import { watchHome } from './core/stores/home-files.ts';
 import { Notices } from './core/assistant/notices.ts';
 
-export { exportSession } from './app/requests/session-export.ts';
-export { listSessions, readSession } from './app/requests/session-log.ts';
+export { exportSession } from './core/session/session-export.ts';
+export { listSessions, readSession } from './core/session/session-log.ts';
 export { vacuumHome } from './core/stores/vacuum.ts';
 export type * from './core/library/types.ts';
 /** The built-in extensions. To leave one out: `createAssistant({ extensions: EXTENSIONS.filter(…) })`. */
@@ -314,7 +314,7 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
   const making = makeApp(base, { closing: closing.signal, roleNow: (by, then) => roleNow(base, stores, by, then) });
   const { app, add } = making;
   const { files: keptFiles, ...others } = stores;
-  const http: HttpSlot = { newLink: null, upload: null, changed: null };
+  const http: HttpSlot = { address: null, newLink: null, upload: null, changed: null };
   add({ ...others, keptFiles, http, restart: onRestart, learnSecrets, reload: () => reloader.reload() });
   await keepTapes(app, { own: parts.tapeStore, kept });
   add({ hooks: openHooks(app, hookSetsOf(parts)) });

@@ -16,10 +16,11 @@ const glasses = ({ journal: { db }, clock, settingsOf }: App) => ({
 // What programs, the page and other parts ask: assistant.request('water', {}).
 const today = operation({
   name: 'water',
-  description: 'How many glasses were drunk today, of how many.',
+  about: 'How many glasses were drunk today, of how many.',
   changes: null,
-  params: z.object({}),
-  handle: async (_, { app }) => ({ today: app.once(glasses).today(), goal: app.once(glasses).goal() }),
+  input: z.object({}),
+  output: z.object({ today: z.number(), goal: z.number() }),
+  run: async (app) => ({ today: app.once(glasses).today(), goal: app.once(glasses).goal() }),
 });
 
 const sayWhy = async (_: unknown, { stdout }: { readonly stdout: NodeJS.WritableStream }) => {

@@ -24,7 +24,7 @@ export interface ExtensionOperations {}
 
 // Operations.
 export { operation } from './gateway/operations/operation.ts';
-export type { AnswerOf, Caller, NamedOperation, ParamsOf } from './gateway/operations/operation.ts';
+export type { AnswerOf, Caller, Operation, ParamsOf } from './gateway/operations/operation.ts';
 
 // Messages.
 export { API_CHANNEL } from './bus/api.ts';

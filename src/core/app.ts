@@ -17,7 +17,7 @@ import { renderer } from './agent/turn/shown-text.ts';
 import type { ProviderResults } from './assistant/provider-results.ts';
 import type { Base } from './assistant/base.ts';
 import type { Reloader } from './assistant/reload.ts';
-import type { AgentRequests } from '../app/requests/requests.ts';
+import type { OperationTable } from './gateway/operations/call.ts';
 import type { Forgetting } from './stores/forgetting.ts';
 import type { HealthFacts } from './gateway/operations/health.ts';
 import type { ApiBackend } from './gateway/openai/backend.ts';
@@ -100,8 +100,8 @@ export interface Services extends Omit<Stores, 'files'> {
   readonly status: (sessionKey: string, role: Role) => Promise<StatusReport>;
   /** What the API in the shapes of OpenAI's knows of messages and models. */
   readonly api: ApiBackend;
-  /** The operations that need no gateway. */
-  readonly requests: AgentRequests;
+  /** What may be asked of the assistant beside talking to it. */
+  readonly operations: OperationTable;
   /** Who is let in, and the chat commands. */
   readonly pairing: ReturnType<typeof createPairing>;
   readonly commands: CommandTable;

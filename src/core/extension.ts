@@ -8,7 +8,7 @@ import type { SettingPath } from './config/setting.ts';
 import type { AssistantPort } from './gateway/assistant-port.ts';
 import type { CliCommand, Group } from './cli/command.ts';
 import type { Check } from '../doctor/check.ts';
-import type { NamedOperation } from './gateway/operations/operation.ts';
+import type { Operation } from './gateway/operations/operation.ts';
 import type { Tables } from './journal/tables.ts';
 import type { PluginChannel, PluginCommand, PluginProvider, PluginRoute } from './plugins/plugin.ts';
 import type { EntryOf } from './session/entry.ts';
@@ -169,7 +169,7 @@ export interface Extension extends Contributions {
   readonly origins?: readonly Origin[];
   readonly paths?: Partial<OwnPaths>;
   /** What may be asked of it through the control socket, HTTP, the command line and the library. */
-  readonly operations?: readonly NamedOperation[];
+  readonly operations?: readonly Operation[];
   /** Its commands of the terminal, or further ones of a group that is there. */
   readonly cli?: readonly (CliCommand | GroupPart)[];
   /** A conversation in the terminal of `assistant gateway`. Resolves when it has ended. @default there is none */

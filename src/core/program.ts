@@ -3,7 +3,7 @@ import { configSchema, type Config, type Section } from './config/schema.ts';
 import type { ChannelSettingsKind } from './config/schema/channels.ts';
 import { SUBAGENT } from './agent/subagents/task.ts';
 import { originsOf, type Origins } from './bus/origins.ts';
-import type { NamedOperation } from './gateway/operations/operation.ts';
+import type { Operation } from './gateway/operations/operation.ts';
 import type { NamedTables } from './journal/tables.ts';
 import { presetsOf, type Preset, type Presets } from './providers/presets.ts';
 import type { LoadedPlugin } from './plugins/loader.ts';
@@ -36,7 +36,7 @@ export interface Program {
   /** The services with models that are known by name. */
   readonly presets: Presets;
   /** Operations of extensions. */
-  readonly operations: readonly NamedOperation[];
+  readonly operations: readonly Operation[];
   /** How messages are treated by their origin. */
   readonly origins: Origins;
   readonly paths: OwnPaths;

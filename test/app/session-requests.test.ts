@@ -2,7 +2,7 @@ import { linkSync } from 'node:fs';
 import { mkdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { SessionIndex } from '../../src/app/requests/session-index.ts';
+import { SessionIndex } from '../../src/core/session/session-index.ts';
 import { tapeName } from '../../src/core/session/tape-name.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { tempFolder } from '../support/temp.ts';

@@ -5,7 +5,8 @@ import { expect, test } from 'vitest';
 import { appWith } from '../support/app-with.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { openSkills } from '../../src/core/skills/open-skills.ts';
-import { skillRequests } from '../../src/app/requests/skill-requests.ts';
+import { skillsInstall, skillsList } from '../../src/core/gateway/operations/skills.ts';
+import type { ParamsOf } from '../../src/core/gateway/operations/operation.ts';
 import { homePaths } from '../../src/core/config/home.ts';
 import { loadConfig } from '../../src/core/config/load.ts';
 import { failureOf, temporaryFolder } from '../config/temporary-home.ts';
@@ -19,21 +20,19 @@ async function requests(uploads: Readonly<Record<string, Uint8Array>>) {
   const paths = homePaths(home, env);
   const loaded = await loadConfig({ program: PROGRAM, home, env });
   const { config } = loaded;
-  const handlers = skillRequests(
-    appWith({
-      config,
-      program: PROGRAM,
-      paths,
-      env,
-      skills: openSkills(config, paths, { env }),
-      reload: async () => ({ changes: [], refused: null }),
-      http: { newLink: null, upload: async (id) => uploads[id], changed: null },
-    }),
-  );
-  const by = { door: 'web:owner' };
+  const app = appWith({
+    config,
+    program: PROGRAM,
+    paths,
+    env,
+    skills: openSkills(config, paths, { env }),
+    reload: async () => ({ changes: [], refused: null }),
+    http: { address: null, newLink: null, upload: async (id) => uploads[id], changed: null },
+  });
+  const by = { door: 'web:owner', role: 'owner' } as const;
   return {
-    install: (params: Parameters<typeof handlers.skillsInstall>[0]) => handlers.skillsInstall(params, by),
-    list: () => handlers.skillsList({}, by),
+    install: (params: ParamsOf<typeof skillsInstall>) => skillsInstall.run(app, params, by),
+    list: () => skillsList.run(app, {}, by),
     file: join(paths.workspace, 'skills', 'tea', 'SKILL.md'),
   };
 }

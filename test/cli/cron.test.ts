@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestParams } from '../../src/core/gateway/operations/operations.ts';
-import type { CronAnswer } from '../../src/extensions/cron/service.ts';
+import type { CronAnswer } from '../../src/extensions/cron/operation.ts';
 import { AppError } from '../../src/core/util/errors.ts';
 import { CommandLine } from './command-line.ts';
 

@@ -4,17 +4,16 @@ import { table } from './generated-part.ts';
 import { parameterTable } from './tools-page.ts';
 
 /** The list of operations, and a section for each with its parameters. */
-export function operationSections(operations: Readonly<Record<string, Operation>>): string {
-  const all = Object.entries(operations);
-  const rows = all.map(([name, { role, changes }]) => [
+export function operationSections(operations: readonly Operation[]): string {
+  const rows = operations.map(({ name, role = 'owner', changes }) => [
     `[\`${name}\`](#${name.toLowerCase()})`,
     role,
-    changes ? 'yes' : 'no',
+    changes === null ? 'no' : 'yes',
   ]);
-  const sections = all.map(([name, { description, params }]) => {
-    const schema = z.toJSONSchema(params, { io: 'input' });
-    const about = Object.keys(schema.properties ?? {}).length === 0 ? 'No parameters.' : parameterTable(schema);
-    return `### ${name}\n\n${description}\n\n${about}`;
+  const sections = operations.map(({ name, about, input }) => {
+    const schema = z.toJSONSchema(input, { io: 'input' });
+    const parameters = Object.keys(schema.properties ?? {}).length === 0 ? 'No parameters.' : parameterTable(schema);
+    return `### ${name}\n\n${about}\n\n${parameters}`;
   });
   return [table(['operation', 'for', 'changes something'], rows), ...sections].join('\n\n');
 }

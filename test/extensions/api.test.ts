@@ -50,7 +50,7 @@ const NAMES: Readonly<Record<string, string>> = {
     'AskedWindow Embed keysOf lazyProvider optionalUrl Preset Program ProviderConfig SpeechPart SpeechState switchedOff Synthesize text Transcribe usualKind Vendor VendorPlace',
   'api-why.ts': 'OwnStep WhyStep WhyStory withoutStop',
   'api.ts':
-    'AcceptResult AnswerOf API_CHANNEL App AppError asFlag assistantCommand boundaryFor Button Caller channelSecret channelServer Clock Config Contributions count cut deadline defineExtension definePlugin errorCode errorMessage Extension ExtensionOperations Fence fence flag FROM HomePaths InboundDraft InboundMessage Logger MARKDOWN megabytes NamedOperation oneLine operation optionalText OutboundMessage ParamsOf parseChat plural raceAbort Random RecentMap Role Route RoutePart SAY_BUTTON Section section sentences sessionKeyOf sleep Slots systemRandom takes ToolFacts z',
+    'AcceptResult AnswerOf API_CHANNEL App AppError asFlag assistantCommand boundaryFor Button Caller channelSecret channelServer Clock Config Contributions count cut deadline defineExtension definePlugin errorCode errorMessage Extension ExtensionOperations Fence fence flag FROM HomePaths InboundDraft InboundMessage Logger MARKDOWN megabytes oneLine Operation operation optionalText OutboundMessage ParamsOf parseChat plural raceAbort Random RecentMap Role Route RoutePart SAY_BUTTON Section section sentences sessionKeyOf sleep Slots systemRandom takes ToolFacts z',
 };
 
 test('the API has these names and no others', () => {

@@ -9,12 +9,8 @@ import type {
   TurnSummary,
 } from '../../src/core/gateway/assistant-port.ts';
 import { allOperations } from '../support/extensions.ts';
-import type {
-  Caller,
-  RequestName,
-  RequestParams,
-  RequestResult,
-} from '../../src/core/gateway/operations/operations.ts';
+import type { Caller } from '../../src/core/gateway/operations/operation.ts';
+import type { RequestName, RequestParams, RequestResult } from '../../src/core/gateway/operations/operations.ts';
 
 export const INFO: AssistantInfo = {
   version: '1.2.3',
@@ -155,7 +151,7 @@ export class FakeAssistant implements AssistantPort, AsyncDisposable {
   async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
     const answer = this.answers[name];
     if (answer === undefined) throw new Error(`nobody expected the request ${name}`);
-    return await answer(params, { door: 'terminal:owner' });
+    return await answer(params, { door: 'terminal:owner', role: 'owner' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,15 +4,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { homePaths } from '../../src/core/config/home.ts';
 import { connectControl, type ControlClient } from '../../src/core/gateway/control-client.ts';
+import type { CallOptions } from '../../src/core/gateway/assistant-port.ts';
 import type { Operation } from '../../src/core/gateway/operations/operation.ts';
-import { OPERATIONS, type RequestParams } from '../../src/core/gateway/operations/operations.ts';
+import { OPERATIONS, type CoreOperations, type RequestParams } from '../../src/core/gateway/operations/operations.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
+import { AppError } from '../../src/core/util/errors.ts';
 import { EXTENSIONS } from '../../src/extensions/index.ts';
 import { failureOf } from '../config/temporary-home.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 /** A call of each operation that its schema takes; those of changing operations find nothing to change. */
-const CORE: { readonly [Name in keyof typeof OPERATIONS]: RequestParams<Name> } = {
+const CORE: { readonly [Name in keyof CoreOperations]: RequestParams<Name> } = {
   info: {},
   filesList: {},
   filesRead: { name: 'SOUL.md' },
@@ -75,12 +77,10 @@ const CALLS: Readonly<Record<string, unknown>> = {
   mcpTrust: { name: 'nothing', hash: 'none' },
 };
 
-const ALL: readonly (readonly [string, Pick<Operation, 'description' | 'role' | 'params' | 'changes'>])[] = [
-  ...Object.entries(OPERATIONS),
-  ...EXTENSIONS.flatMap(({ operations = [] }) =>
-    operations.map((one) => [one.name, { ...one, role: 'owner', changes: one.changes !== null }] as const),
-  ),
-];
+const ALL: readonly (readonly [string, Operation])[] = [
+  ...OPERATIONS,
+  ...EXTENSIONS.flatMap(({ operations = [] }) => operations),
+].map((one) => [one.name, one]);
 
 let world: World;
 let client: ControlClient;
@@ -106,6 +106,10 @@ async function audited(): Promise<readonly string[]> {
 
 const call = (name: unknown, params: unknown): Promise<unknown> => client.request('request', { name, params });
 
+/** Calls it in the process itself, as this person. */
+const ask = (name: string, by?: CallOptions): Promise<unknown> =>
+  world.assistant.request(name as never, CALLS[name] as never, by);
+
 /** The schemas of all parameters, those inside of objects and lists too. */
 function partsOf({ properties = {}, items }: z.core.JSONSchema.JSONSchema): readonly unknown[] {
   const inner = [...Object.values(properties), ...(Array.isArray(items) ? items : [items])];
@@ -113,17 +117,17 @@ function partsOf({ properties = {}, items }: z.core.JSONSchema.JSONSchema): read
   return [...Object.values(properties), ...schemas.flatMap((part) => partsOf(part))];
 }
 
-describe.each(ALL)('the operation %s', (name, { description, role, params, changes }) => {
+describe.each(ALL)('the operation %s', (name, { about, role = 'owner', input, changes }) => {
   test('says in a full sentence what it does, who may call it, and what each parameter means', () => {
-    expect(description).toMatch(/^[A-Z][a-z].{20,}\.$/u);
+    expect(about).toMatch(/^[A-Z][a-z].{20,}\.$/u);
     expect(['owner', 'trusted', 'guest']).toContain(role);
-    for (const part of partsOf(z.toJSONSchema(params, { io: 'input' })))
+    for (const part of partsOf(z.toJSONSchema(input, { io: 'input' })))
       expect(part).toMatchObject({ description: expect.stringMatching(/\.$/u) });
   });
 
   test('has a call that its schema takes as it is', () => {
     const given = CALLS[name];
-    expect(params.parse(given)).toEqual(given);
+    expect(input.parse(given)).toEqual(given);
   });
 
   test('refuses parameters that do not fit, over the control socket, with one sentence', async () => {
@@ -133,15 +137,37 @@ describe.each(ALL)('the operation %s', (name, { description, role, params, chang
     });
   });
 
-  test(`is ${changes ? '' : 'not '}in the audit log after a call over the control socket`, async () => {
+  test(`is ${changes === null ? 'not ' : ''}in the audit log after a call over the control socket`, async () => {
     const before = await audited();
     const given = CALLS[name];
     // That there is nothing of the kind to change comes after the line.
     await call(name, given).catch((error: unknown) => expect(error).not.toMatchObject({ code: 'operation-invalid' }));
     const lines = (await audited()).slice(before.length);
-    expect(lines).toHaveLength(changes ? 1 : 0);
-    if (changes) expect(lines[0]).toMatch(/^terminal:owner [a-z]+/u);
+    expect(lines).toHaveLength(changes === null ? 0 : 1);
+    if (changes !== null) expect(lines[0]).toMatch(/^terminal:owner [a-z]+/u);
   });
+});
+
+test.each(ALL)(
+  '%s is refused to whoever has a lower role, before it does anything',
+  async (name, { role = 'owner' }) => {
+    const lower = (['guest', 'trusted'] as const).filter((one) => one !== role && role !== 'guest');
+    const before = await audited();
+    for (const one of lower)
+      expect(await failureOf(ask(name, { door: 'web:somebody', role: one }))).toMatchObject({
+        code: 'operation-refused',
+        message: `${name} needs the role ${role}, but web:somebody has the role ${one}.`,
+      });
+    expect(await audited()).toEqual(before);
+  },
+);
+
+test.each(ALL)('%s answers what it says that it answers', async (name, { output }) => {
+  const answer = await ask(name).catch((error: unknown) => {
+    if (error instanceof AppError) return error;
+    throw error;
+  });
+  if (!(answer instanceof AppError)) expect(output.parse(answer)).toEqual(answer);
 });
 
 test('a call says in the audit log what it was about, and through which door it came', async () => {

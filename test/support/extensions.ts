@@ -3,6 +3,7 @@ import { programOf } from '../../src/core/program.ts';
 import { EXTENSIONS } from '../../src/extensions/index.ts';
 import { commandsOf } from '../../src/cli/table/table.ts';
 import { OperationTable } from '../../src/core/gateway/operations/call.ts';
+import { OPERATIONS } from '../../src/core/gateway/operations/operations.ts';
 
 /** The whole program. */
 export const PROGRAM = programOf(EXTENSIONS);
@@ -11,7 +12,7 @@ export const PROGRAM = programOf(EXTENSIONS);
 export const COMMANDS = commandsOf(PROGRAM);
 
 /** Every operation. */
-export const allOperations = (): OperationTable => new OperationTable(PROGRAM.operations);
+export const allOperations = (): OperationTable => new OperationTable([...OPERATIONS, ...PROGRAM.operations]);
 
 /** The tables of all extensions. */
 export const TABLES = PROGRAM.tables;

@@ -4,7 +4,7 @@ import type { EntryPage, HistoryItem, HistoryPage, HistoryUsage } from '../../co
 import { saidIn, type EntryOf, type MessageEntry, type TapeEntry } from '../../core/session/entry.ts';
 import { hasTape, readTape } from '../../core/session/reader.ts';
 import { AppError } from '../../core/util/errors.ts';
-import { markOf, unknownSession } from '../requests/session-log.ts';
+import { markOf, unknownSession } from '../../core/session/session-log.ts';
 import { besideTape } from './watching.ts';
 import { cut } from '../../core/util/text.ts';
 

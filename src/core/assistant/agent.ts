@@ -1,4 +1,4 @@
-import { skillsOff, speechOf } from '../program.ts';
+import { isOn, skillsOff, speechOf } from '../program.ts';
 import { createTurnSkills } from '../agent/prompt/active-skills.ts';
 import { tooSmall } from '../agent/context/fit.ts';
 import { createCallBounds } from '../agent/context/call-bounds.ts';
@@ -12,6 +12,7 @@ import { EditorFiles } from '../files/editor-store.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { Slots } from '../util/slots.ts';
+import { switchedOff } from '../util/text.ts';
 import { storageSentence } from '../storage/storage-health.ts';
 import type { App, Making } from '../app.ts';
 import { Why } from './why.ts';
@@ -21,8 +22,9 @@ import { ProviderResults } from './provider-results.ts';
 import { createPairing } from '../people/pairing.ts';
 import { createPrompts } from './prompt.ts';
 import { registerTools } from './register-tools.ts';
-import { createApi } from '../../app/requests/openai.ts';
-import { createRequests } from '../../app/requests/requests.ts';
+import { OperationTable } from '../gateway/operations/call.ts';
+import { OPERATIONS } from '../gateway/operations/operations.ts';
+import { createApi } from '../gateway/openai/app-backend.ts';
 import { createAttachments } from './attachments.ts';
 import { openSkills, skillLayers } from '../skills/open-skills.ts';
 import { healthOf } from './health.ts';
@@ -83,13 +85,21 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
     pairing: createPairing(app),
   });
   add({ troubles, health: () => healthOf(app), status: (sessionKey, role) => statusOf(app, sessionKey, role) });
-  add({ commands: createCommands(app), requests: createRequests(app), api: createApi(app) });
+  add({ commands: createCommands(app), operations: operationsOf(app), api: createApi(app) });
   add({ loop: new AgentLoop(app) });
   return {
     catalog,
     skillNews,
     warm: (model) => Promise.all([app.bounds.warm(model).then(checkSpace), catalog.read(), app.sandbox?.probe()]),
   };
+}
+
+/** Those of the core and of the extensions that run; of the others the table knows why they are not there. */
+function operationsOf({ program, config, plugins }: App): OperationTable {
+  const off = program.extensions
+    .filter((one) => !isOn(one, config))
+    .flatMap(({ name, operations = [] }) => operations.map((one) => [one.name, `${switchedOff(name)}.`] as const));
+  return new OperationTable([...OPERATIONS, ...plugins.running.flatMap((one) => one.operations ?? [])], new Map(off));
 }
 
 /** The person at the machine is the owner, who gets the longest prompt and all tools. */

@@ -1,20 +1,23 @@
-/** An outbound message that waits or did not arrive. */
-export interface OutboxItem {
-  readonly id: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly kind: string;
-  readonly state: string;
+import * as z from 'zod';
+
+/** A message that waits. */
+const waiting = z.object({
+  id: z.string(),
+  channel: z.string(),
+  chat: z.string(),
+  state: z.string(),
   /** Why it did not arrive yet; null: no failure so far. */
-  readonly reason: string | null;
-  readonly attempts: number;
+  reason: z.string().nullable(),
   /** Milliseconds since 1970. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** The beginning of its text, on one line. */
-  readonly text: string;
-}
+  text: z.string(),
+});
+
+/** An outbound message that waits or did not arrive. */
+export const outboxItem = waiting.extend({ kind: z.string(), attempts: z.number() });
+export type OutboxItem = Readonly<z.output<typeof outboxItem>>;
 
 /** An inbound message that waits, is being answered, was refused or was given up. */
-export interface InboxItem extends Omit<OutboxItem, 'kind' | 'attempts'> {
-  readonly who: string;
-}
+export const inboxItem = waiting.extend({ who: z.string() });
+export type InboxItem = Readonly<z.output<typeof inboxItem>>;

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { withCommandPrefix } from '../bus/commands.ts';
 import type { AcceptResult, Button, InboundDraft, Media, OutboundMessage, PairedRole } from '../bus/messages.ts';
 import type { ReactionDraft, StateReactions } from '../bus/reactions.ts';
@@ -150,17 +151,17 @@ export interface ChannelContext {
   readonly log: Logger;
 }
 
-export type ChannelState = 'starting' | 'running' | 'reconnecting' | 'stopped' | 'failed';
-
-export interface ChannelHealth {
-  readonly state: ChannelState;
+export const channelHealth = z.object({
+  state: z.enum(['starting', 'running', 'reconnecting', 'stopped', 'failed']),
   /** One sentence about what is wrong, when something is. */
-  readonly detail?: string;
+  detail: z.string().exactOptional(),
   /** When anything last came from the platform (a message, a heartbeat of the connection), ms since 1970. */
-  readonly lastInboundAt?: number;
+  lastInboundAt: z.number().exactOptional(),
   /** A running channel that receives nothing from its platform for this time is started again. @default no limit */
-  readonly quietMs?: number;
-}
+  quietMs: z.number().exactOptional(),
+});
+export type ChannelState = z.output<typeof channelHealth>['state'];
+export type ChannelHealth = Readonly<z.output<typeof channelHealth>>;
 
 /**
  * A connection to one chat platform. `delivery.ts` does order, splitting, retries and rate limits; a channel only talks

@@ -1,86 +1,100 @@
-import type { ChannelHealth } from '../channels/channel.ts';
+import * as z from 'zod';
+import { channelHealth } from '../channels/channel.ts';
 
 /** A further assistant of the process. */
-export interface AgentFacts {
-  readonly name: string;
+const agentFacts = z.object({
+  name: z.string(),
   /** `failed`: it should run and does not. `off`: it is switched off. `not-configured`: there is only its home. */
-  readonly state: 'starting' | 'running' | 'away' | 'failed' | 'off' | 'not-configured';
+  state: z.enum(['starting', 'running', 'away', 'failed', 'off', 'not-configured']),
   /** One sentence about what is wrong, when something is. */
-  readonly detail?: string;
+  detail: z.string().exactOptional(),
   /** What it answers: a channel, or one chat of it. */
-  readonly routes: readonly string[];
-  readonly home: string;
-}
+  routes: z.array(z.string()).readonly(),
+  home: z.string(),
+});
+export type AgentFacts = Readonly<z.output<typeof agentFacts>>;
+
+/** Commits of the journal, and since when something waits; null: nothing does. */
+const behind = z.object({ commits: z.number(), since: z.number().nullable() });
 
 /** How PostgreSQL keeps the home of an assistant. Times are milliseconds since 1970. */
-export interface StoreFacts {
+const storeFacts = z.object({
   /** How the database knows it. */
-  readonly home: string;
+  home: z.string(),
   /** How often it was claimed. */
-  readonly epoch: number;
+  epoch: z.number(),
   /** Until when it is certain that no other gateway runs it; it is renewed long before. */
-  readonly leaseUntil: number;
+  leaseUntil: z.number(),
   /** That has not passed. */
-  readonly isHeld: boolean;
-  /** What the database does not have yet: commits of the journal, and since when something waits; null: nothing does. */
-  readonly behind: { readonly commits: number; readonly since: number | null };
+  isHeld: z.boolean(),
+  /** What the database does not have yet. */
+  behind,
   /** By this process. */
-  readonly written: { readonly transactions: number; readonly statements: number; readonly bytes: number };
+  written: z.object({ transactions: z.number(), statements: z.number(), bytes: z.number() }),
   /** Of this process; each is tried again. */
-  readonly failedRenewals: number;
+  failedRenewals: z.number(),
   /** Homes that this process runs. */
-  readonly homes: number;
-}
+  homes: z.number(),
+});
+export type StoreFacts = Readonly<z.output<typeof storeFacts>>;
 
 /** A home of many in the gateway of a machine. */
-export interface HomeOnGateway {
-  readonly name: string;
+const homeOnGateway = z.object({
+  name: z.string(),
   /** `failed`: it should run here and does not; `leaving`: it is being handed over; `waiting`: no gateway runs it yet. */
-  readonly state: 'starting' | 'running' | 'failed' | 'leaving' | 'waiting';
+  state: z.enum(['starting', 'running', 'failed', 'leaving', 'waiting']),
   /** One sentence about what is wrong, when something is. */
-  readonly detail?: string;
+  detail: z.string().exactOptional(),
   /** How many turns run. @default it does not run */
-  readonly turns?: number;
+  turns: z.number().exactOptional(),
   /** What the database does not have yet of it. @default it does not run */
-  readonly behind?: StoreFacts['behind'];
+  behind: behind.exactOptional(),
   /** Its copy on this machine. */
-  readonly folder: string;
-}
+  folder: z.string(),
+});
+export type HomeOnGateway = Readonly<z.output<typeof homeOnGateway>>;
 
 /** Which assistant runs, and how it is. */
-export interface AssistantInfo {
-  readonly version: string;
+export const assistantInfo = z.object({
+  version: z.string(),
   /** Of the process that is the assistant. */
-  readonly pid: number;
-  readonly home: string;
+  pid: z.number(),
+  home: z.string(),
   /** `provider/model` that answers. */
-  readonly model: string;
-  readonly channels: Readonly<Record<string, ChannelHealth>>;
+  model: z.string(),
+  channels: z.record(
+    z.string(),
+    channelHealth.extend({
+      /** @default the name is that of the kind */
+      kind: z.string().exactOptional(),
+    }),
+  ),
   /** One sentence each. */
-  readonly warnings: readonly string[];
+  warnings: z.array(z.string()).readonly(),
   /** What its start waits for, in sentences: until then it answers nothing. @default it has started */
-  readonly waiting?: string;
+  waiting: z.string().exactOptional(),
   /** How large each store is and what went last; null before the first sweep. */
-  readonly storage?: string | null;
+  storage: z.string().nullable().exactOptional(),
   /** What becomes of voice messages, and where recordings go, in one line; null: they are not turned into text. */
-  readonly voice?: string | null;
+  voice: z.string().nullable().exactOptional(),
   /** Who speaks answers, and where their text goes, in one line; null: they are not spoken. */
-  readonly speech?: string | null;
+  speech: z.string().nullable().exactOptional(),
   /** How the memory is searched and where its texts go, in one line; null: by words alone, here. */
-  readonly search?: string | null;
+  search: z.string().nullable().exactOptional(),
   /** The further assistants of its process. @default there are none */
-  readonly agents?: readonly AgentFacts[];
+  agents: z.array(agentFacts).readonly().exactOptional(),
   /** How PostgreSQL keeps its home. @default the folder alone has it (setting `store`) */
-  readonly store?: StoreFacts;
+  store: storeFacts.exactOptional(),
   /** The homes of a machine's gateway, which answers nothing itself. @default it is that of one home */
-  readonly homes?: readonly HomeOnGateway[];
+  homes: z.array(homeOnGateway).readonly().exactOptional(),
   /** How many turns run. @default it has not started, or is that of a machine */
-  readonly turns?: number;
+  turns: z.number().exactOptional(),
   /** Milliseconds since 1970. */
-  readonly startedAt: number;
+  startedAt: z.number(),
   /** Where HTTP is served, e.g. `http://127.0.0.1:18790`; null when it is not. */
-  readonly http: string | null;
-}
+  http: z.string().nullable(),
+});
+export type AssistantInfo = Readonly<z.output<typeof assistantInfo>>;
 
 /** Names in a sentence. */
 const MOST_NAMES = 20;

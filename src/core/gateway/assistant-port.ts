@@ -1,5 +1,5 @@
 import type { EditorServer, LentFiles } from '../bus/editor.ts';
-import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
+import type { OutboundEvent, Role, TurnSummary } from '../bus/messages.ts';
 import type { OperationTable } from './operations/call.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from './assistant-info.ts';
@@ -109,6 +109,8 @@ export interface ToolRunReport {
 export interface CallOptions {
   /** How the person came in, for the audit log: `web:owner`. @default 'terminal:owner' */
   readonly door?: string;
+  /** What the person may do. @default 'owner': only owners get to the terminal, the control socket and the page */
+  readonly role?: Role;
 }
 
 /** An assistant to talk to, whether it lives in this process or behind the control socket. */

@@ -21,7 +21,7 @@ import type {
 } from './assistant-port.ts';
 import { connectControl, type ControlClient } from './control-client.ts';
 import { ClientGone, serveControl, type Handler, type RedactFrame } from './control-server.ts';
-import { callOperation, showsRuns } from './operations/call.ts';
+import { callOperation } from './operations/call.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
 const sendParams = z.object({
@@ -70,7 +70,7 @@ export function startControlServer(options: {
 }): Promise<AsyncDisposable> {
   const { assistant, ...rest } = options;
   const answerShowsRuns = (method: string, params: unknown): boolean =>
-    method === 'request' && showsRuns(assistant, requestFrame.parse(params).name);
+    method === 'request' && assistant.operations.showsRuns(requestFrame.parse(params).name);
   return serveControl({ ...rest, handlers: assistantHandlers(assistant), showsRuns: answerShowsRuns });
 }
 

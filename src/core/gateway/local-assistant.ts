@@ -2,8 +2,10 @@ import { basename } from 'node:path';
 import { EDITOR_FACTS, isEditorSession, type EditorFacts } from '../bus/editor.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { runMetadata } from '../bus/run.ts';
+import { assistantInfo } from '../assistant/info.ts';
 import { localRole } from '../security/access/access.ts';
 import type { App } from '../app.ts';
+import { runToolOnce } from '../tools/outside-turn.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { noUsage } from '../util/token-usage.ts';
@@ -19,17 +21,8 @@ import type {
 } from './assistant-port.ts';
 import { checkRun } from './check-run.ts';
 import { localUser } from './local-user.ts';
-import type { OperationTable } from './operations/call.ts';
-import type { Caller } from './operations/operation.ts';
-import type { RequestHandlers, RequestName, RequestParams, RequestResult } from './operations/operations.ts';
-
-/** How an assistant answers what its parts cannot answer alone. */
-interface Answers {
-  readonly info: () => AssistantInfo;
-  readonly runTool: AssistantPort['runTool'];
-  readonly requests: RequestHandlers;
-  readonly operations: OperationTable;
-}
+import { auditLine, requireRole, type OperationTable } from './operations/call.ts';
+import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
 interface TerminalText {
   readonly id: string;
@@ -47,16 +40,14 @@ const CONTINUES = 'The assistant is stopping. It continues with this when it run
 /** The assistant of this process, for the terminal, the control socket and programs that embed it. */
 export class LocalAssistant implements OwnAssistant {
   readonly #app: App;
-  readonly #answers: Answers;
   readonly #sender = { id: 'owner', name: localUser(), isBot: false };
 
-  constructor(app: App, answers: Answers) {
+  constructor(app: App) {
     this.#app = app;
-    this.#answers = answers;
   }
 
   info(): AssistantInfo {
-    return this.#answers.info();
+    return assistantInfo(this.#app);
   }
 
   tools(): ReturnType<AssistantPort['tools']> {
@@ -65,34 +56,33 @@ export class LocalAssistant implements OwnAssistant {
       .map(({ tool, spec }) => ({ ...spec, effect: tool.effect, role: tool.role ?? 'trusted' }));
   }
 
-  runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
-    return this.#answers.runTool(run);
+  async runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
+    const { tools, paths, newId, redact } = this.#app;
+    const report = await runToolOnce(tools, run, { workspace: paths.workspace, newId });
+    return { ...report, reason: report.reason === null ? null : redact(report.reason) };
   }
 
   get operations(): OperationTable {
-    return this.#answers.operations;
+    return this.#app.operations;
   }
 
   /** A call that changes something is in the audit log before it begins. */
   async request<Name extends RequestName>(
     name: Name,
     params: RequestParams<Name>,
-    { door = 'terminal:owner' }: CallOptions = {},
+    { door = 'terminal:owner', role = localRole('control-socket') }: CallOptions = {},
   ): Promise<RequestResult<Name>> {
     const app = this.#app;
-    const { requests, operations } = this.#answers;
-    const known = operations.get(name);
-    const what = known.auditLine(params);
+    const one = app.operations.get(name);
+    requireRole(one, { door, role });
+    const what = auditLine(one, params);
     if (what !== null) {
-      const person = { who: door, role: localRole('control-socket'), origin: 'user' };
+      const person = { who: door, role, origin: 'user' };
       const decided = { decision: 'allowed', reason: null, approval: null } as const;
       await app.audit.record({ turn: null, session: null, what, ...person, ...decided });
     }
-    const handler = requests[name as keyof RequestHandlers] as (params: unknown, caller: Caller) => Promise<unknown>;
-    const result = await (known.own === undefined
-      ? handler(params, { door })
-      : known.own.handle(params, { app, door }));
-    if (what !== null && known.changed !== undefined) app.http.changed?.(known.changed);
+    const result = await one.run(app, params, { door, role });
+    if (what !== null && one.changes !== null) app.http.changed?.(one.changes);
     // The operation of this name answers this.
     return result as RequestResult<Name>;
   }

@@ -6,7 +6,7 @@
 // Running an assistant.
 export type { Assistant, AssistantSettings, Given, ReloadReport } from './assistant.ts';
 export type { RunErrorKind, RunEvent, RunOptions, RunResult, Runs, RunStream, RunToolCall, SentFile } from './run.ts';
-export type { SessionEvent } from '../../app/requests/session-log.ts';
+export type { SessionEvent } from '../session/session-log.ts';
 export type { Environment } from '../config/environment.ts';
 export type { HomePaths } from '../config/home.ts';
 export type { Effect as SettingEffect } from '../config/schema/values.ts';

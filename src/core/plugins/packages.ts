@@ -7,7 +7,7 @@ import { packageFile } from '../config/version.ts';
 import { kindOf, programOf, type Program } from '../program.ts';
 import { errorMessage } from '../util/errors.ts';
 import { journalMigrations } from '../journal/schema.ts';
-import { OperationTable } from '../gateway/operations/call.ts';
+import { OPERATIONS } from '../gateway/operations/operations.ts';
 import { findPlugins, installedBeside, loadPlugin, type LoadedPlugin } from './loader.ts';
 import type { Plugin } from './plugin.ts';
 import { toJsonSchema } from '../tools/json-schema.ts';
@@ -64,7 +64,7 @@ export function requireOwnName({ extensions, packages }: Program, name: string):
 /** Throws one sentence without a full stop where something of the package exists already, or has no place. */
 function withPackage(program: Program, loaded: LoadedPlugin): Program {
   const { name, settings = [], operations = [], channels = [], vendors = [], services = [] } = loaded.plugin;
-  const known = new OperationTable(program.operations).names;
+  const known: readonly string[] = [...OPERATIONS, ...program.operations].map((one) => one.name);
   const providers = [
     ...vendors.map(({ api }) => api),
     ...[...vendors, ...services].flatMap(({ presets }) => Object.keys(presets)),

@@ -43,7 +43,9 @@ const partsShape = z.object({
   vendors: z.array(z.looseObject({ api: text, presets: isObject, connect: isFunction })).optional(),
   speech: z.looseObject({ state: isFunction, transcriber: isFunction, speak: isFunction }).optional(),
   services: z.array(z.looseObject({ api: text, presets: isObject })).optional(),
-  operations: z.array(z.looseObject({ name: text, params: isZodObject, handle: isFunction })).optional(),
+  operations: z
+    .array(z.looseObject({ name: text, input: isZodObject, output: isZodSchema, run: isFunction }))
+    .optional(),
   cli: z.array(z.looseObject({ name: text })).optional(),
   checks: isFunction.optional(),
   prompt: z.array(z.looseObject({ name: text, stamp: isFunction, text: isFunction })).optional(),

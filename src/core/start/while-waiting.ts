@@ -1,4 +1,5 @@
 import { OperationTable } from '../gateway/operations/call.ts';
+import { OPERATIONS } from '../gateway/operations/operations.ts';
 import type { OwnAssistant } from '../gateway/assistant-port.ts';
 import { startControlServer } from '../gateway/control.ts';
 import { enabledChannels } from '../config/channels.ts';
@@ -75,7 +76,7 @@ function waitingAssistant(
     throw new AppError(code, sentence());
   };
   return {
-    operations: new OperationTable(loaded.program.operations),
+    operations: new OperationTable([...OPERATIONS, ...loaded.program.operations]),
     info: async () => ({
       version,
       pid: process.pid,

@@ -7,7 +7,7 @@ import {
   type OutputFlags,
   print,
 } from '../../core/api-cli.ts';
-import type { CronAnswer } from './service.ts';
+import type { CronAnswer } from './operation.ts';
 
 /** Between two looks at a run. */
 const LOOK_MS = 300;

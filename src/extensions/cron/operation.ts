@@ -34,15 +34,57 @@ export const cronParams = z.object({
     .describe('The new job, for `add`; what job `id` becomes, for `replace`.'),
 });
 
+/** A job as programs see it. Times are ISO 8601 in the person's zone, those of a new job in the zone that was given for it. */
+const jobFacts = z.object({
+  id: z.string(),
+  kind: z.enum(['message', 'agent', 'command']),
+  text: z.string(),
+  schedule: z.string(),
+  /** The schedule as a new job may be given it. */
+  when: z.string(),
+  chat: z.string(),
+  session: z.enum(['own', 'main']),
+  state: z.enum(['active', 'off', 'waiting']),
+  by: z.string().nullable(),
+  next: z.array(z.string()).readonly(),
+  /** Hash of its definition; `enable` needs it for a job that no one has agreed to. */
+  code: z.string(),
+});
+export type JobFacts = Readonly<z.output<typeof jobFacts>>;
+
+/** A run of a job: how its turn ended, and how its messages were delivered. */
+const runFact = z.object({
+  due: z.string(),
+  lastDue: z.string(),
+  /** How many due times in a row this stands for, all missed or skipped; `lastDue` is the last of them. */
+  count: z.number(),
+  execution: z.enum(['waiting', 'running', 'ok', 'silent', 'failed', 'stopped', 'missed', 'skipped']),
+  delivery: z.enum(['none', 'waiting', 'delivered', 'uncertain', 'failed']),
+  /** Why it did not run, or sent nothing. */
+  reason: z.string().nullable(),
+  lateMs: z.number(),
+  turnId: z.string().nullable(),
+});
+export type RunFact = Readonly<z.output<typeof runFact>>;
+
+const cronAnswer = z.object({
+  /** Markdown for people and models. */
+  text: z.string(),
+  jobs: z.array(jobFacts).readonly(),
+  runs: z.array(runFact).readonly(),
+});
+export type CronAnswer = Readonly<z.output<typeof cronAnswer>>;
+
 /** What programs, the page and the command line ask of the schedule. */
 export const cronOperation = operation({
   name: 'cron',
-  description:
+  about:
     'Lists, shows, adds, replaces, removes, switches or runs scheduled jobs; an error code that begins with `cron-` says why it cannot.',
   changes: 'schedule',
-  params: cronParams,
+  input: cronParams,
+  output: cronAnswer,
   audit: ({ action, id = '' }) => (READING.has(action) ? null : `cron ${action} ${id}`.trim()),
-  handle: async (params, { app }) => (await import('./schedule-service.ts')).answerOwner(app, params),
+  run: async (app, params) => (await import('./schedule-service.ts')).answerOwner(app, params),
 });
 
 declare module '../../core/api.ts' {

@@ -5,10 +5,10 @@ import { machineZone } from '../../core/api-time.ts';
 import { foundNotice } from './found-jobs.ts';
 import { JobStore } from './job-store.ts';
 import { brokenSentence, JobsFile } from './jobs-file.ts';
-import type { cronParams } from './operation.ts';
+import type { CronAnswer, cronParams } from './operation.ts';
 import { CronRuns } from './runs.ts';
 import { CronScheduler } from './scheduler.ts';
-import { CronService, type CronAnswer, type CronCaller } from './service.ts';
+import { CronService, type CronCaller } from './service.ts';
 import { cron as settings } from './settings.ts';
 
 const OFF = 'The schedule is switched off (`cron.enabled` in the configuration).';

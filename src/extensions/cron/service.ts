@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type App, AppError, oneLine, type Role } from '../../core/api.ts';
 import { durationText, isoIn, isZone, localText } from '../../core/api-time.ts';
+import type { CronAnswer, JobFacts, RunFact } from './operation.ts';
 import type { CronRun } from './rows.ts';
 import type { CronRuns } from './runs.ts';
 import type { CronScheduler } from './scheduler.ts';
@@ -32,35 +33,6 @@ export interface NewJob {
   readonly id?: string;
   readonly chat?: string;
   readonly session?: Job['session'];
-}
-
-/** A job as programs see it. Times are ISO 8601 in the person's zone, those of a new job in the zone that was given for it. */
-export interface JobFacts {
-  readonly id: string;
-  readonly kind: Job['kind'];
-  readonly text: string;
-  readonly schedule: string;
-  /** The schedule as a new job may be given it. */
-  readonly when: string;
-  readonly chat: string;
-  readonly session: Job['session'];
-  readonly state: StoredJob['state'];
-  readonly by: string | null;
-  readonly next: readonly string[];
-  /** Hash of its definition; `enable` needs it for a job that no one has agreed to. */
-  readonly code: string;
-}
-
-export interface RunFact extends Omit<CronRun, 'dueAt' | 'lastDue' | 'at' | 'job'> {
-  readonly due: string;
-  readonly lastDue: string;
-}
-
-export interface CronAnswer {
-  /** Markdown for people and models. */
-  readonly text: string;
-  readonly jobs: readonly JobFacts[];
-  readonly runs: readonly RunFact[];
 }
 
 const SHOWN_RUNS = 20;

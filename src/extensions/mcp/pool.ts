@@ -99,7 +99,7 @@ export class McpPool implements AsyncDisposable {
     else if (differs(this.#difference(member))) await member.server.settle();
     const { listing } = running;
     const { added, changed } = difference(this.#pin(member)?.listing ?? listing, listing);
-    const stateOf = (tool: string) => {
+    const stateOf = (tool: string): 'changed' | 'added' | 'unusable' | 'agreed' => {
       if (changed.includes(tool)) return 'changed';
       if (added.includes(tool)) return 'added';
       return member.unusable.includes(tool) ? 'unusable' : 'agreed';

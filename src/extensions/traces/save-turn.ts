@@ -15,16 +15,8 @@ import {
 } from '../../core/api-replay.ts';
 import type { TapeEntry } from '../../core/api-tapes.ts';
 import { AppError, type App } from '../../core/api.ts';
+import type { SavedTurn } from './operation.ts';
 import { redactDeep, redactJson } from './redact-lines.ts';
-
-/** A turn as the text of a trace file, without secrets. */
-export interface SavedTurn {
-  readonly turn: string;
-  /** One JSON object on each line. */
-  readonly text: string;
-  /** What cannot be replayed, one sentence each. */
-  readonly missing: readonly string[];
-}
 
 /**
  * Makes the trace of a turn from the tape and the stored prompts. Throws `turn-unknown`, and `turn-gone` when the tape was

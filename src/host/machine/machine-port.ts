@@ -1,6 +1,7 @@
 import type { AssistantInfo } from '../../core/gateway/assistant-info.ts';
 import type { OwnAssistant } from '../../core/gateway/assistant-port.ts';
 import { OperationTable } from '../../core/gateway/operations/call.ts';
+import { OPERATIONS } from '../../core/gateway/operations/operations.ts';
 import type { Program } from '../../core/program.ts';
 import { AppError } from '../../core/util/errors.ts';
 import type { Assistant } from '../../core/library/assistant.ts';
@@ -16,7 +17,7 @@ export function machinePort(
     throw new AppError('name-a-home', nameHome());
   };
   return {
-    operations: new OperationTable(operations),
+    operations: new OperationTable([...OPERATIONS, ...operations]),
     info,
     tools: async () => refuse(),
     runTool: async () => refuse(),

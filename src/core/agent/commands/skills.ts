@@ -1,3 +1,4 @@
+import { switchSkill } from '../../gateway/operations/skills.ts';
 import type { App } from '../../app.ts';
 import type { Skill } from '../../skills/skill.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
@@ -16,7 +17,7 @@ export const skillsCommand = (app: App): ChatCommand => ({
     const { to, name = '' } = /^(?<to>on|off)\s+(?<name>\S+)$/u.exec(args.toLowerCase())?.groups ?? {};
     if (to !== undefined) {
       if (message.role !== 'owner') return 'Only the owner can switch skills on and off.';
-      await app.requests.skillsSet({ name, enabled: to === 'on' });
+      await switchSkill(app, name, to === 'on');
       return to === 'on'
         ? `The skill **${name}** is on.`
         : `The skill **${name}** is off. To switch it on again: \`/skills on ${name}\``;

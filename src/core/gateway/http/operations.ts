@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import { callOperation, showsRuns } from '../operations/call.ts';
+import { callOperation } from '../operations/call.ts';
 import { jsonBody, type HttpEnv } from './answer.ts';
 import type { Inside } from './options.ts';
 
@@ -13,7 +13,10 @@ export function serveOperations(hono: Hono<HttpEnv>, { app, assistant }: Inside)
     const name = context.req.param('name');
     const params = await jsonBody(context, z.record(z.string(), z.unknown()));
     const result = (await callOperation(assistant, { name, params }, { door: DOOR })) ?? null;
-    const text = app.redact(JSON.stringify({ result }), showsRuns(assistant, name) ? { knownBy: 'value' } : {});
+    const text = app.redact(
+      JSON.stringify({ result }),
+      assistant.operations.showsRuns(name) ? { knownBy: 'value' } : {},
+    );
     return context.body(text, 200, { 'Content-Type': 'application/json' });
   });
 }

@@ -1,42 +1,67 @@
 import * as z from 'zod';
-import { answers } from './operation.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { AppError } from '../../util/errors.ts';
+import { listOf, operation } from './operation.ts';
 
 /** A command that an owner allowed for good. Times are milliseconds since 1970. */
-export interface RememberedCommand {
-  readonly id: string;
+const rememberedCommand = z.object({
+  id: z.string(),
   /** The absolute path of the program, then its arguments. */
-  readonly program: readonly string[];
-  readonly folder: string;
-  readonly createdBy: string;
-  readonly createdAt: number;
-}
+  program: listOf(z.string()),
+  folder: z.string(),
+  createdBy: z.string(),
+  createdAt: z.number(),
+});
 
-export interface ApprovalsInfo {
-  readonly remembered: readonly RememberedCommand[];
-  readonly waiting: readonly {
-    readonly code: string;
-    readonly session: string;
-    readonly title: string;
-    readonly detail: string;
-    readonly reason: string;
-    /** When silence becomes a no. */
-    readonly deadline: number;
-  }[];
-}
+export const approvalsList = operation({
+  name: 'approvalsList',
+  about: 'Lists the commands that an owner allowed for good, and the approvals that wait for an answer.',
+  changes: null,
+  showsRuns: true,
+  input: z.object({}),
+  output: z.object({
+    remembered: listOf(rememberedCommand),
+    waiting: listOf(
+      z.object({
+        code: z.string(),
+        session: z.string(),
+        title: z.string(),
+        detail: z.string(),
+        reason: z.string(),
+        /** When silence becomes a no. */
+        deadline: z.number(),
+      }),
+    ),
+  }),
+  run: async ({ journal }) => ({
+    remembered: journal.allowances.list(),
+    waiting: journal.questions
+      .waiting('approval')
+      .map(({ code, session, deadline, request: { title, detail, reason } }) => ({
+        code,
+        session,
+        title,
+        detail,
+        reason,
+        deadline,
+      })),
+  }),
+});
 
-export const approvals = {
-  approvalsList: answers<ApprovalsInfo>()({
-    description: 'Lists the commands that an owner allowed for good, and the approvals that wait for an answer.',
-    role: 'owner',
-    changes: false,
-    showsRuns: true,
-    params: z.object({}),
-  }),
-  approvalsForget: answers<RememberedCommand>()({
-    description:
-      'Withdraws a permission, so that the assistant asks again before it runs this command; `approval-unknown` if there is none with this id.',
-    role: 'owner',
-    changes: true,
-    params: z.object({ id: z.string().describe('Id of the permission, as `approvalsList` lists it.') }),
-  }),
-};
+export const approvalsForget = operation({
+  name: 'approvalsForget',
+  about:
+    'Withdraws a permission, so that the assistant asks again before it runs this command; `approval-unknown` if there is none with this id.',
+  changes: 'approvals',
+  input: z.object({ id: z.string().describe('Id of the permission, as `approvalsList` lists it.') }),
+  output: rememberedCommand,
+  run: async ({ journal }, { id }) => {
+    const forgotten = await journal.allowances.forget(id);
+    if (forgotten !== undefined) return forgotten;
+    const given = JSON.stringify(id.slice(0, 40));
+    throw new AppError(
+      'approval-unknown',
+      `There is no permission with the id ${given}. To list them, run: ${assistantCommand('approvals')}`,
+    );
+  },
+});

@@ -1,46 +1,23 @@
-import type * as z from 'zod';
+import { atLeast } from '../../security/access/access.ts';
 import { AppError } from '../../util/errors.ts';
 import { misfit } from '../../util/misfit.ts';
 import { nearest, oneLine } from '../../util/text.ts';
 import type { CallOptions, OwnAssistant } from '../assistant-port.ts';
-import { changedBy } from './changes.ts';
-import type { NamedOperation, Operation } from './operation.ts';
-import { OPERATIONS } from './operations.ts';
+import type { Caller, Operation } from './operation.ts';
 
 const LONGEST_NAME = 60;
 /** Characters of a parameter's value in the audit log. */
 const LONGEST_VALUE = 400;
 
-/** What is known of an operation by its name. */
-export interface KnownOperation {
-  readonly params: z.ZodObject;
-  readonly showsRuns: boolean;
-  /** The line of the audit log for a call; null when it changes nothing. */
-  readonly auditLine: (params: Readonly<Record<string, unknown>>) => string | null;
-  /** What shows other things after it; undefined: nothing. */
-  readonly changed: string | undefined;
-  /** Undefined: the core's own. */
-  readonly own: NamedOperation | undefined;
-}
-
-/** The operations of the core and of the extensions that run. */
+/** Operations by name. */
 export class OperationTable {
-  readonly #known = new Map<string, KnownOperation>();
+  readonly #known: ReadonlyMap<string, Operation>;
   readonly #off: ReadonlyMap<string, string>;
 
   /** `off`: the operations of extensions that are switched off, with the sentence that says so. */
-  constructor(extensions: readonly NamedOperation[], off: ReadonlyMap<string, string> = new Map()) {
+  constructor(operations: readonly Operation[], off: ReadonlyMap<string, string> = new Map()) {
+    this.#known = new Map(operations.map((one) => [one.name, one]));
     this.#off = off;
-    for (const [name, operation] of Object.entries<Operation>(OPERATIONS)) {
-      const { params, showsRuns = false, changes } = operation;
-      const auditLine = changes ? lineOf(name, (given) => operation.audit?.(given)) : () => null;
-      this.#known.set(name, { params, showsRuns, auditLine, changed: changedBy(name), own: undefined });
-    }
-    for (const own of extensions) {
-      const { name, params, showsRuns = false, changes } = own;
-      const auditLine = changes === null ? () => null : lineOf(name, (given) => own.audit?.(given));
-      this.#known.set(name, { params, showsRuns, auditLine, changed: changes ?? undefined, own });
-    }
   }
 
   get names(): readonly string[] {
@@ -48,7 +25,7 @@ export class OperationTable {
   }
 
   /** Throws `operation-unknown`, or why the extension that has it is off. */
-  get(name: unknown): KnownOperation {
+  get(name: unknown): Operation {
     const found = typeof name === 'string' ? this.#known.get(name) : undefined;
     if (found !== undefined) return found;
     const given = typeof name === 'string' ? oneLine(name, LONGEST_NAME) : '';
@@ -59,6 +36,11 @@ export class OperationTable {
       'operation-unknown',
       `There is no operation ${JSON.stringify(given)}.${guess === undefined ? '' : ` Did you mean ${guess}?`}`,
     );
+  }
+
+  /** Whether the answer says what runs or ran, of which only configured secrets may be missing. */
+  showsRuns(name: unknown): boolean {
+    return typeof name === 'string' && this.#known.get(name)?.showsRuns === true;
   }
 }
 
@@ -71,31 +53,25 @@ export async function callOperation(
   { name, params }: { readonly name?: unknown; readonly params?: unknown },
   options?: CallOptions,
 ): Promise<unknown> {
-  const { params: schema } = assistant.operations.get(name);
-  const wrong = misfit(params, schema, String(name));
+  const { input } = assistant.operations.get(name);
+  const wrong = misfit(params, input, String(name));
   if (wrong !== null) throw new AppError('operation-invalid', `${wrong}.`, { facts: { operation: name } });
-  return await assistant.request(String(name) as never, schema.parse(params) as never, options);
+  return await assistant.request(String(name) as never, input.parse(params) as never, options);
 }
 
-/** Whether the answer says what runs or ran, of which only configured secrets may be missing. */
-export function showsRuns({ operations }: Pick<OwnAssistant, 'operations'>, name: unknown): boolean {
-  try {
-    return operations.get(name).showsRuns;
-  } catch {
-    return false;
-  }
+/** Throws `operation-refused` for a caller whose role is below that of the operation. */
+export function requireRole({ name, role = 'owner' }: Pick<Operation, 'name' | 'role'>, by: Caller): void {
+  if (!atLeast(by.role, role))
+    throw new AppError('operation-refused', `${name} needs the role ${role}, but ${by.door} has the role ${by.role}.`);
 }
 
-function lineOf(
-  name: string,
-  audit: (params: never) => string | null | undefined,
-): (params: Readonly<Record<string, unknown>>) => string | null {
-  return (params) => {
-    const own = audit(params as never);
-    if (own !== undefined) return own;
-    const values = Object.values(params).map((value) =>
-      oneLine(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_VALUE),
-    );
-    return [name.replaceAll(/[A-Z]/gu, (letter) => ` ${letter.toLowerCase()}`), ...values].join(' ');
-  };
+/** The line of the audit log for a call; null when it changes nothing. */
+export function auditLine(one: Operation, input: Readonly<Record<string, unknown>>): string | null {
+  if (one.changes === null) return null;
+  const own = one.audit?.(input);
+  if (own !== undefined) return own;
+  const values = Object.values(input).map((value) =>
+    oneLine(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_VALUE),
+  );
+  return [one.name.replaceAll(/[A-Z]/gu, (letter) => ` ${letter.toLowerCase()}`), ...values].join(' ');
 }

@@ -1,75 +1,102 @@
 import * as z from 'zod';
-import { answers } from './operation.ts';
+import { fullName } from '../../assistant/models.ts';
+import { listOf, operation } from './operation.ts';
 
 /** Whether everything works, and what waits. Times are milliseconds since 1970. */
-export interface HealthFacts {
-  readonly startedAt: number;
-  readonly channels: readonly {
-    readonly name: string;
-    readonly state: string;
-    readonly detail: string | null;
-    /** Messages that wait to be sent. */
-    readonly queued: number;
-  }[];
-  readonly queues: {
-    readonly runningTurns: number;
-    /** Messages that wait for a turn. */
-    readonly inbound: number;
-    /** Messages that wait to be sent. */
-    readonly outbound: number;
-    /** Messages that could not be delivered, without those that a person dropped. */
-    readonly deadLetters: number;
-  };
-  readonly sandbox: {
-    /** `off`: no command runs; `missing`: each command asks, or none does in mode `full`. */
-    readonly state: 'available' | 'missing' | 'off';
-    readonly detail: string;
-  };
-  readonly versions: Readonly<Record<string, string>>;
-  readonly disk: {
-    /** Of the disk that holds the home; null where the system does not tell. */
-    readonly freeBytes: number | null;
-    readonly totalBytes: number | null;
-    /** `ok`, or why it takes no writes. */
-    readonly state: string;
-    readonly reason: string | null;
-  };
-  /** How large each store is and what went last; null before the first sweep. */
-  readonly storage: string | null;
-  /** By the newest turn that each of them answered since the start. */
-  readonly providers: readonly {
-    readonly name: string;
-    readonly state: 'ok' | 'failed' | 'unknown';
-    readonly detail: string | null;
-    readonly at: number | null;
-  }[];
-  /** One sentence each. */
-  readonly warnings: readonly string[];
-}
-
-export interface ModelsInfo {
-  /** `provider/model`, those that may be chosen: of the configuration, and those that were used in the last 90 days. */
-  readonly models: readonly string[];
-  /** The one that answers in the session. */
-  readonly current: string;
-  /** The one that was chosen for the session; null: the standard one. */
-  readonly chosen: string | null;
-}
-
-export const health = {
-  health: answers<HealthFacts>()({
-    description:
-      'Returns whether channels, disk, sandbox and model providers work, and how many messages wait or could not be delivered.',
-    role: 'owner',
-    changes: false,
-    params: z.object({}),
-  }),
-  modelsList: answers<ModelsInfo>()({
-    description: 'Lists the models that may be chosen, and which one answers in a session.',
-    role: 'owner',
-    changes: false,
-    params: z.object({
-      session: z.string().max(400).exactOptional().describe('Key of the session; without it, a new one.'),
+const healthFacts = z.object({
+  startedAt: z.number(),
+  channels: listOf(
+    z.object({
+      name: z.string(),
+      state: z.string(),
+      detail: z.string().nullable(),
+      /** Messages that wait to be sent. */
+      queued: z.number(),
     }),
+  ),
+  queues: z.object({
+    runningTurns: z.number(),
+    /** Messages that wait for a turn. */
+    inbound: z.number(),
+    /** Messages that wait to be sent. */
+    outbound: z.number(),
+    /** Messages that could not be delivered, without those that a person dropped. */
+    deadLetters: z.number(),
   }),
-};
+  sandbox: z.object({
+    /** `off`: no command runs; `missing`: each command asks, or none does in mode `full`. */
+    state: z.enum(['available', 'missing', 'off']),
+    detail: z.string(),
+  }),
+  versions: z.record(z.string(), z.string()),
+  disk: z.object({
+    /** Of the disk that holds the home; null where the system does not tell. */
+    freeBytes: z.number().nullable(),
+    totalBytes: z.number().nullable(),
+    /** `ok`, or why it takes no writes. */
+    state: z.string(),
+    reason: z.string().nullable(),
+  }),
+  /** How large each store is and what went last; null before the first sweep. */
+  storage: z.string().nullable(),
+  /** By the newest turn that each of them answered since the start. */
+  providers: listOf(
+    z.object({
+      name: z.string(),
+      state: z.enum(['ok', 'failed', 'unknown']),
+      detail: z.string().nullable(),
+      at: z.number().nullable(),
+    }),
+  ),
+  /** One sentence each. */
+  warnings: listOf(z.string()),
+});
+export type HealthFacts = z.output<typeof healthFacts>;
+
+export const health = operation({
+  name: 'health',
+  about:
+    'Returns whether channels, disk, sandbox and model providers work, and how many messages wait or could not be delivered.',
+  changes: null,
+  input: z.object({}),
+  output: healthFacts,
+  run: (app) => app.health(),
+});
+
+const RECENT_MS = 90 * 86_400_000;
+const MOST_MODELS = 200;
+
+const modelsInfo = z.object({
+  /** `provider/model`, those that may be chosen: of the configuration, and those that were used in the last 90 days. */
+  models: listOf(z.string()),
+  /** The one that answers in the session. */
+  current: z.string(),
+  /** The one that was chosen for the session; null: the standard one. */
+  chosen: z.string().nullable(),
+});
+export type ModelsInfo = z.output<typeof modelsInfo>;
+
+export const modelsList = operation({
+  name: 'modelsList',
+  about: 'Lists the models that may be chosen, and which one answers in a session.',
+  changes: null,
+  input: z.object({
+    session: z.string().max(400).exactOptional().describe('Key of the session; without it, a new one.'),
+  }),
+  output: modelsInfo,
+  run: async ({ config, clock, models, journal }, { session }) => {
+    const chosen = session === undefined ? null : journal.settings.model(session);
+    const { model, fallbacks } = config.agent;
+    const used = journal.usage.grouped('model', clock.now() - RECENT_MS).map(({ name }) => name);
+    const refs = [chosen ?? model, model, ...fallbacks, ...Object.keys(config.models), ...used];
+    const callable = refs.flatMap((ref) => {
+      try {
+        return [models.fullName(ref)];
+      } catch {
+        // Its provider is no longer configured.
+        return [];
+      }
+    });
+    return { models: [...new Set(callable)].slice(0, MOST_MODELS), current: fullName(models.resolve(chosen)), chosen };
+  },
+});

@@ -1,67 +1,57 @@
-import type * as z from 'zod';
-import type { Role } from '../../bus/messages.ts';
+import * as z from 'zod';
 import type { App } from '../../app.ts';
-
-/** One thing that a person may ask of the assistant beside talking to it, through whichever door. */
-export interface Operation<Params extends z.ZodObject = z.ZodObject, Result = unknown> {
-  /** A full sentence: what it does, and with which error codes it refuses. */
-  readonly description: string;
-  /** The least role that may ask for it. */
-  readonly role: Role;
-  /** It changes something, so that each call is written to the audit log. */
-  readonly changes: boolean;
-  /** Its answer says what runs or ran, of which only configured secrets may be missing. @default false */
-  readonly showsRuns?: true;
-  readonly params: Params;
-  /**
-   * The line of the audit log; null for a call that only reads.
-   * @default the words of the name and the parameters
-   */
-  audit?(params: z.output<Params>): string | null;
-  /** Never set: it holds the type of the answer. */
-  readonly result?: Result;
-}
-
-/** Names the type that an operation answers with: `answers<Answer>()({ description, … })`. */
-export function answers<Result>() {
-  return <Params extends z.ZodObject>(
-    operation: Omit<Operation<Params, Result>, 'result'>,
-  ): Operation<Params, Result> => operation;
-}
+import type { Role } from '../../bus/messages.ts';
 
 /** Who calls an operation. */
 export interface Caller {
   /** The channel that they came in by, such as `terminal` or `web`, and who they are there. */
   readonly door: string;
+  readonly role: Role;
 }
 
 /**
- * An operation of an extension: what it takes, what it does and, by its handler, what it answers, in one place. `operation`
- * makes one.
+ * One thing that a person may ask of the assistant beside talking to it: what it takes, what it does and what it answers.
+ * HTTP, the control socket, the page, the library and the command line call it by its name. `operation` makes one.
  */
-export interface NamedOperation<Params extends z.ZodObject = z.ZodObject, Result = unknown> {
-  /** The word by which it is called through every door. */
-  readonly name: string;
+export interface Operation<
+  Name extends string = string,
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodType = z.ZodType,
+> {
+  readonly name: Name;
   /** A full sentence: what it does, and with which error codes it refuses. */
-  readonly description: string;
+  readonly about: string;
   /** A word for what is different after a call: panels that listen to it load again. Each such call is in the audit log. Null: it changes nothing. */
   readonly changes: string | null;
+  /** The least role that may call it. @default 'owner' */
+  readonly role?: Role;
+  /** Its answer says what runs or ran, of which only configured secrets may be missing. @default false */
   readonly showsRuns?: true;
-  readonly params: Params;
-  /** As `Operation.audit`. */
-  audit?(params: z.output<Params>): string | null;
-  /** Its parameters were checked. Throws an `AppError` where it refuses. */
-  handle(params: z.output<Params>, call: { readonly app: App } & Caller): Promise<Result>;
+  readonly input: Input;
+  /** What it answers. Tests check each answer against it. */
+  readonly output: Output;
+  /**
+   * The line of the audit log; null for a call that only reads.
+   * @default the words of the name and the parameters
+   */
+  audit?(input: z.output<Input>): string | null;
+  /** Its input was checked. Throws an `AppError` where it refuses. */
+  run(app: App, input: z.output<Input>, by: Caller): Promise<z.input<Output>>;
 }
 
-/** Gives an operation its types: those of its parameters from the schema, that of its answer from the handler. */
-export function operation<Params extends z.ZodObject, Result>(
-  one: NamedOperation<Params, Result>,
-): NamedOperation<Params, Result> {
+/** Gives an operation its types. */
+export function operation<const Name extends string, Input extends z.ZodObject, Output extends z.ZodType>(
+  one: Operation<Name, Input, Output>,
+): Operation<Name, Input, Output> {
   return one;
 }
 
 /** What an operation answers: `AnswerOf<typeof cron>`. */
-export type AnswerOf<Op> = Op extends { handle(...given: never[]): Promise<infer Result> } ? Result : never;
+export type AnswerOf<Op extends { readonly output: z.ZodType }> = z.output<Op['output']>;
 /** What an operation takes. */
-export type ParamsOf<Op> = Op extends { readonly params: infer Params extends z.ZodObject } ? z.output<Params> : never;
+export type ParamsOf<Op extends { readonly input: z.ZodObject }> = z.output<Op['input']>;
+
+/** A list in an answer. */
+export function listOf<Item extends z.ZodType>(item: Item): z.ZodReadonly<z.ZodArray<Item>> {
+  return z.array(item).readonly();
+}

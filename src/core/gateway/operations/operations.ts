@@ -1,60 +1,81 @@
-import type * as z from 'zod';
-import { activity } from './activity.ts';
-import { approvals } from './approvals.ts';
-import { editors } from './editors.ts';
-import { extensions } from './extensions.ts';
-import { files } from './files.ts';
-import { health } from './health.ts';
-import { mail } from './mail.ts';
-import { memory } from './memory.ts';
 import type { ExtensionOperations } from '../../api.ts';
-import type { AnswerOf, Caller, Operation, ParamsOf } from './operation.ts';
-import { people } from './people.ts';
-import { sessions } from './sessions.ts';
-import { skills } from './skills.ts';
-import { traces } from './traces.ts';
-import { system } from './system.ts';
-import { undo } from './undo.ts';
-import { usage } from './usage.ts';
+import { audit, why } from './activity.ts';
+import { approvalsForget, approvalsList } from './approvals.ts';
+import { editorsAllow, editorsChanges, editorsOpen, editorsReadOnly, editorsServers, editorsShow } from './editors.ts';
+import { filesList, filesLog, filesRead, filesRestore, filesVersion, filesWrite } from './files.ts';
+import { health, modelsList } from './health.ts';
+import { inboxDrop, inboxList, inboxRetry, outboxDrop, outboxList, outboxRetry } from './mail.ts';
+import { memoryFacts, memoryForget, memoryLog, memoryRestore, memoryShow } from './memory.ts';
+import type { AnswerOf, ParamsOf } from './operation.ts';
+import { pairApprove, pairList, pairRemove } from './people.ts';
+import { prompt, sessionsDelete, sessionsExport, sessionsList, sessionsSearch } from './sessions.ts';
+import { skillsInstall, skillsList, skillsRemove, skillsSet } from './skills.ts';
+import { commands, configReload, info, pageLink, pluginsList } from './system.ts';
+import { turnsList, turnsTrace } from './traces.ts';
+import { undoTurn } from './undo.ts';
+import { usage, usageSeries } from './usage.ts';
 
-/** Everything that may be asked of the assistant beside talking to it; the control socket, HTTP and the command line all call these. */
-export const OPERATIONS = {
-  ...sessions,
-  ...memory,
-  ...files,
-  ...skills,
-  ...people,
-  ...approvals,
-  ...mail,
-  ...health,
-  ...usage,
-  ...activity,
-  ...traces,
-  ...undo,
-  ...editors,
-  ...extensions,
-  ...system,
-} satisfies Readonly<Record<string, Operation>>;
+/** The core's own, in the order of the docs. Extensions bring more. */
+export const OPERATIONS = [
+  sessionsList,
+  sessionsExport,
+  sessionsSearch,
+  sessionsDelete,
+  prompt,
+  memoryLog,
+  memoryShow,
+  memoryFacts,
+  memoryRestore,
+  memoryForget,
+  filesList,
+  filesRead,
+  filesWrite,
+  filesLog,
+  filesVersion,
+  filesRestore,
+  skillsList,
+  skillsSet,
+  skillsInstall,
+  skillsRemove,
+  pairList,
+  pairApprove,
+  pairRemove,
+  approvalsList,
+  approvalsForget,
+  outboxList,
+  outboxRetry,
+  outboxDrop,
+  inboxList,
+  inboxRetry,
+  inboxDrop,
+  health,
+  modelsList,
+  usageSeries,
+  usage,
+  why,
+  audit,
+  turnsList,
+  turnsTrace,
+  undoTurn,
+  editorsOpen,
+  editorsAllow,
+  editorsReadOnly,
+  editorsShow,
+  editorsServers,
+  editorsChanges,
+  pluginsList,
+  pageLink,
+  info,
+  commands,
+  configReload,
+] as const;
 
+type Core = (typeof OPERATIONS)[number];
 /** Those of the core by name. */
-export type CoreOperations = typeof OPERATIONS;
+export type CoreOperations = { readonly [Op in Core as Op['name']]: Op };
 /** Every operation by its name. */
 export type Operations = CoreOperations & ExtensionOperations;
 
 export type RequestName = keyof Operations;
 export type RequestParams<Name extends RequestName> = ParamsOf<Operations[Name]>;
-export type RequestResult<Name extends RequestName> = Name extends keyof CoreOperations
-  ? CoreOperations[Name] extends Operation<z.ZodObject, infer Result>
-    ? Result
-    : never
-  : AnswerOf<Operations[Name]>;
-
-export type { Caller };
-
-/** One handler for each operation of the core. */
-export type RequestHandlers = {
-  readonly [Name in keyof CoreOperations]: (
-    params: RequestParams<Name>,
-    caller: Caller,
-  ) => Promise<RequestResult<Name>>;
-};
+export type RequestResult<Name extends RequestName> = AnswerOf<Operations[Name]>;

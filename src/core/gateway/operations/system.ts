@@ -1,45 +1,95 @@
 import * as z from 'zod';
-import type { AssistantInfo } from '../assistant-info.ts';
-import { answers } from './operation.ts';
+import { assistantInfo as answerInfo } from '../../assistant/info.ts';
+import { speechStateOf } from '../../program.ts';
+import { assistantCommand } from '../../util/assistant-command.ts';
+import { AppError } from '../../util/errors.ts';
+import { assistantInfo } from '../assistant-info.ts';
+import { listOf, operation } from './operation.ts';
 
-export const system = {
-  pageLink: answers<{ readonly link: string }>()({
-    description:
-      'Makes a link that opens the page and lets in whoever opens it, once and for ten minutes; `http-off` if this assistant serves no page.',
-    role: 'owner',
-    changes: true,
-    params: z.object({}),
+export const pluginsList = operation({
+  name: 'pluginsList',
+  about: 'Lists the packages in the folder of plugins, and those that the configuration names.',
+  changes: null,
+  input: z.object({}),
+  output: listOf(
+    z.object({
+      name: z.string(),
+      /** Null: there is no such package. */
+      version: z.string().nullable(),
+      state: z.enum(['running', 'not enabled', 'failed', 'safe mode', 'waits for a restart']),
+    }),
+  ),
+  run: ({ plugins }) => plugins.look(),
+});
+
+export const pageLink = operation({
+  name: 'pageLink',
+  about:
+    'Makes a link that opens the page and lets in whoever opens it, once and for ten minutes; `http-off` if this assistant serves no page.',
+  changes: 'page',
+  input: z.object({}),
+  output: z.object({ link: z.string() }),
+  run: async ({ http, host, serving }) => {
+    const link = http.newLink?.() ?? null;
+    if (link !== null) return { link };
+    if (host !== null)
+      throw new AppError(
+        'http-off',
+        'The page shows the main assistant alone. Talk to this one in a chat or a terminal.',
+      );
+    const remedy = serving
+      ? 'Set gateway.ui to true, and restart it.'
+      : `Stop it, then start: ${assistantCommand('gateway')}`;
+    throw new AppError('http-off', `This assistant serves no page. ${remedy}`);
+  },
+});
+
+export const info = operation({
+  name: 'info',
+  about: 'Returns which assistant this is: version, home, model, channels, warnings and where HTTP is served.',
+  changes: null,
+  input: z.object({}),
+  output: assistantInfo.extend({
+    /** Voice messages are transcribed. */
+    transcription: z.boolean(),
+    /** The names of all operations that there are now. */
+    operations: listOf(z.string()),
   }),
-  info: answers<
-    AssistantInfo & {
-      /** Voice messages are transcribed. */
-      readonly transcription: boolean;
-      /** The names of all operations that there are now. */
-      readonly operations: readonly string[];
-    }
-  >()({
-    description: 'Returns which assistant this is: version, home, model, channels, warnings and where HTTP is served.',
-    role: 'owner',
-    changes: false,
-    params: z.object({}),
+  run: async (app) => ({
+    ...answerInfo(app),
+    transcription: speechStateOf(app).hears !== null,
+    operations: app.operations.names,
   }),
-  commands: answers<readonly { /** Without the slash. */ readonly name: string; readonly description: string }[]>()({
-    description: 'Lists the slash commands that an owner can write in a chat.',
-    role: 'owner',
-    changes: false,
-    params: z.object({}),
-  }),
-  configReload: answers<{
+});
+
+export const commands = operation({
+  name: 'commands',
+  about: 'Lists the slash commands that an owner can write in a chat.',
+  changes: null,
+  input: z.object({}),
+  output: listOf(
+    z.object({
+      /** Without the slash. */
+      name: z.string(),
+      description: z.string(),
+    }),
+  ),
+  run: async (app) => app.commands.of('owner').map(({ name, description }) => ({ name, description })),
+});
+
+export const configReload = operation({
+  name: 'configReload',
+  about: 'Reads the configuration again and takes up what has changed; a wrong one is refused as a whole.',
+  // The configuration says which skills are used; commands that change their files ask for it too.
+  changes: 'skills',
+  input: z.object({}),
+  output: z.object({
     /** What is different now, and when it takes effect: with the next message, at once by starting it anew, at a restart. */
-    readonly changes: readonly { readonly path: string; readonly effect: 'live' | 'rebuild' | 'restart' }[];
+    changes: listOf(z.object({ path: z.string(), effect: z.enum(['live', 'rebuild', 'restart']) })),
     /** Why it was not taken up, one sentence; null: it was, or nothing is different. */
-    readonly refused: string | null;
+    refused: z.string().nullable(),
     /** The database of the setting `store` may not have the files of the home yet, one sentence; left out: it has. */
-    readonly behind?: string;
-  }>()({
-    description: 'Reads the configuration again and takes up what has changed; a wrong one is refused as a whole.',
-    role: 'owner',
-    changes: true,
-    params: z.object({}),
+    behind: z.string().exactOptional(),
   }),
-};
+  run: (app) => app.reload(),
+});

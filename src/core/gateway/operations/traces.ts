@@ -1,126 +1,226 @@
 import * as z from 'zod';
-import { answers } from './operation.ts';
+import { receiptOf } from '../../agent/receipt/receipt.ts';
+import { entriesOfTurn } from '../../assistant/why.ts';
+import { unknownTurn, type TurnRecord } from '../../journal/turn-records.ts';
+import { type CallRecord, type EntryOf, saidIn, type TapeEntry } from '../../session/entry.ts';
+import { cut } from '../../util/text.ts';
+import { listOf, operation } from './operation.ts';
+import { turnChange, turnChanges } from './turn-changes.ts';
+
+const LONGEST_TEXT = 2_000;
 
 /** A turn in the list of the newest ones. Times are milliseconds since 1970. */
-export interface TurnFacts {
-  readonly turn: string;
-  readonly session: string;
-  readonly startedAt: number;
+const turnFacts = z.object({
+  turn: z.string(),
+  session: z.string(),
+  startedAt: z.number(),
   /** `answered`, `failed`, `stopped`, …; null: it is running. */
-  readonly outcome: string | null;
-}
+  outcome: z.string().nullable(),
+});
 
 /** Tokens; `input` counts the cached ones too. */
-export interface TraceTokens {
-  readonly input: number;
-  readonly cached: number;
-  readonly output: number;
-}
+const traceTokens = z.object({ input: z.number(), cached: z.number(), output: z.number() });
+export type TraceTokens = Readonly<z.output<typeof traceTokens>>;
 
 /** What a tool call did or tried to do. */
-export interface TurnEffect {
-  readonly callId: string;
+const turnEffect = z.object({
+  callId: z.string(),
   /** Milliseconds since 1970 of its result. */
-  readonly at: number;
-  readonly tool: string;
+  at: z.number(),
+  tool: z.string(),
   /** `file`, `command`, `process`, `message`, `job`, `memory`, `task`, `conversation`, or `call` of a tool that says no more. */
-  readonly kind: string;
+  kind: z.string(),
   /** A path, a command line, a chat, a job, …; null: the tool does not say. */
-  readonly target: string | null;
+  target: z.string().nullable(),
   /** `done`, `failed`, `refused`, or `unknown`: it was cut off. */
-  readonly outcome: string;
-  readonly exitCode: number | null;
+  outcome: z.string(),
+  exitCode: z.number().nullable(),
   /** There was nothing of the name of its target. */
-  readonly missing: boolean;
+  missing: z.boolean(),
   /** Its failure gets no line: a command that only looks, or words to the chat that reads the answer. */
-  readonly minor: boolean;
+  minor: z.boolean(),
   /** A person was asked and said yes. */
-  readonly approved: boolean;
+  approved: z.boolean(),
   /** Which answer of the model asked for it, counted from 1. */
-  readonly step: number;
-}
+  step: z.number(),
+});
+export type TurnEffect = Readonly<z.output<typeof turnEffect>>;
 
-/** What a turn changed in a file or a job. */
-export interface TurnChange {
-  readonly kind: 'file' | 'job';
-  /** Path from the workspace on, or id of the job. */
-  readonly name: string;
-  /** The lines that are gone (`−`) and that came (`+`); null: its text is not kept any more, or it is none. */
-  readonly lines: string | null;
-}
-
-/** One thing that happened in a turn. `at` is when it was over, `tookMs` how long after the one before. */
-export type TraceStep = { readonly at: number; readonly tookMs: number } & (
-  | { readonly kind: 'message'; readonly text: string }
-  | {
-      readonly kind: 'model';
-      /** Each attempt of the call, the last one last. */
-      readonly attempts: readonly {
+/** One thing that happened in a turn: `at` is when it was over, `tookMs` how long after the one before. */
+const time = z.object({ at: z.number(), tookMs: z.number() });
+const traceStep = z.discriminatedUnion('kind', [
+  time.extend({ kind: z.literal('message'), text: z.string() }),
+  time.extend({
+    kind: z.literal('model'),
+    /** Each attempt of the call, the last one last. */
+    attempts: listOf(
+      z.object({
         /** `provider/model` */
-        readonly model: string;
+        model: z.string(),
         /** Size of the request. */
-        readonly bytes: number;
+        bytes: z.number(),
         /** Why it failed; null: it did not. */
-        readonly failed: string | null;
-      }[];
-      /** Null: it did not answer, or did not say. */
-      readonly tokens: TraceTokens | null;
-      readonly stopReason: string | null;
-      readonly text: string;
-      /** Tools that it called, by their ids. */
-      readonly calls: readonly { readonly callId: string; readonly name: string; readonly arguments: string }[];
-    }
-  | {
-      readonly kind: 'tool';
-      readonly callId: string;
-      readonly name: string;
-      readonly isError: boolean;
-      /** A person was asked and said yes. */
-      readonly approved: boolean;
-      /** Of the whole result. */
-      readonly characters: number;
-      readonly output: string;
-    }
-);
+        failed: z.string().nullable(),
+      }),
+    ),
+    /** Null: it did not answer, or did not say. */
+    tokens: traceTokens.nullable(),
+    stopReason: z.string().nullable(),
+    text: z.string(),
+    /** Tools that it called, by their ids. */
+    calls: listOf(z.object({ callId: z.string(), name: z.string(), arguments: z.string() })),
+  }),
+  time.extend({
+    kind: z.literal('tool'),
+    callId: z.string(),
+    name: z.string(),
+    isError: z.boolean(),
+    /** A person was asked and said yes. */
+    approved: z.boolean(),
+    /** Of the whole result. */
+    characters: z.number(),
+    output: z.string(),
+  }),
+]);
+export type TraceStep = Readonly<z.output<typeof traceStep>>;
 
-export interface TurnTrace extends TurnFacts {
+const turnTrace = turnFacts.extend({
   /** Who or what began it, e.g. `user`, `cron`, `heartbeat`. */
-  readonly origin: string;
-  readonly role: string;
-  readonly endedAt: number | null;
+  origin: z.string(),
+  role: z.string(),
+  endedAt: z.number().nullable(),
   /** `provider/model` of its answer. */
-  readonly model: string | null;
+  model: z.string().nullable(),
   /** Of all calls, once it ended. */
-  readonly tokens: TraceTokens | null;
+  tokens: traceTokens.nullable(),
   /** US dollars; null: the price is unknown, or it is running. */
-  readonly costUsd: number | null;
+  costUsd: z.number().nullable(),
   /** What its tool calls did or tried to do, in their order. */
-  readonly did: readonly TurnEffect[];
+  did: listOf(turnEffect),
   /** What it changed in files and jobs, as far as it is kept for undo. */
-  readonly changes: readonly TurnChange[];
+  changes: listOf(turnChange),
   /** The line below its answer that names what was not done; null: there is none. */
-  readonly unfinished: string | null;
+  unfinished: z.string().nullable(),
   /** Oldest first. Texts have at most 2,000 characters. */
-  readonly steps: readonly TraceStep[];
+  steps: listOf(traceStep),
+});
+export type TurnTrace = Readonly<z.output<typeof turnTrace>>;
+
+export const turnsList = operation({
+  name: 'turnsList',
+  about: 'Lists the newest turns of all conversations, newest first.',
+  changes: null,
+  input: z.object({
+    count: z.int().min(1).max(1_000).describe('How many turns at most.'),
+    before: z.string().max(64).exactOptional().describe('Only turns older than the one with this id.'),
+  }),
+  output: listOf(turnFacts),
+  run: async ({ journal }, { count, before }) => journal.turnRecords.newest(count, before).map(factsOf),
+});
+
+export const turnsTrace = operation({
+  name: 'turnsTrace',
+  about:
+    'Returns what happened in a turn step by step: each model call with its attempts and tokens, each tool call with its time; `turn-unknown` if there is no such turn.',
+  changes: null,
+  input: z.object({
+    turn: z.string().min(1).max(64).exactOptional().describe('Id of the turn; without it, the newest one.'),
+  }),
+  output: turnTrace,
+  run: async (app, { turn }) => {
+    const { turnRecords } = app.journal;
+    const record = turn === undefined ? turnRecords.newest(1)[0] : turnRecords.find(turn);
+    if (record === undefined) throw unknownTurn(turn);
+    const entries = await entriesOfTurn(app.paths.sessions, record);
+    const did = receiptOf(entries);
+    return { ...traceOf(record, entries), did, changes: await turnChanges(record, did, app) };
+  },
+});
+
+function factsOf({ id, session, startedAt, outcome }: TurnRecord): z.input<typeof turnFacts> {
+  return { turn: id, session, startedAt, outcome };
 }
 
-export const traces = {
-  turnsList: answers<readonly TurnFacts[]>()({
-    description: 'Lists the newest turns of all conversations, newest first.',
-    role: 'owner',
-    changes: false,
-    params: z.object({
-      count: z.int().min(1).max(1_000).describe('How many turns at most.'),
-      before: z.string().max(64).exactOptional().describe('Only turns older than the one with this id.'),
-    }),
-  }),
-  turnsTrace: answers<TurnTrace>()({
-    description:
-      'Returns what happened in a turn step by step: each model call with its attempts and tokens, each tool call with its time; `turn-unknown` if there is no such turn.',
-    role: 'owner',
-    changes: false,
-    params: z.object({
-      turn: z.string().min(1).max(64).exactOptional().describe('Id of the turn; without it, the newest one.'),
-    }),
-  }),
-};
+function traceOf(record: TurnRecord, entries: readonly TapeEntry[]): Omit<TurnTrace, 'did' | 'changes'> {
+  const start = entries.find((entry) => entry.kind === 'turn-start');
+  const end = entries.findLast((entry) => entry.kind === 'turn-end');
+  return {
+    ...factsOf(record),
+    origin: start?.origin ?? '',
+    role: start?.role ?? '',
+    endedAt: end?.at ?? null,
+    model: end?.model ?? null,
+    tokens: end === undefined ? null : tokensOf(end.usage),
+    costUsd: end?.costUsd ?? null,
+    unfinished: end?.unfinished ?? null,
+    steps: stepsOf(entries),
+  };
+}
+
+function stepsOf(entries: readonly TapeEntry[]): readonly TraceStep[] {
+  const steps: TraceStep[] = [];
+  let before = entries[0]?.at ?? 0;
+  let call: CallRecord | undefined;
+  for (const entry of entries) {
+    const when = { at: entry.at, tookMs: Math.max(0, entry.at - before) };
+    if (entry.kind === 'note' && entry.call !== undefined) {
+      // A call that failed for good has no message behind its note.
+      if (call !== undefined) steps.push({ ...when, ...failedCall(call) });
+      ({ call } = entry);
+    } else if (entry.kind === 'message') {
+      steps.push({ ...when, ...stepOf(entry, call) });
+      if (entry.role === 'assistant') call = undefined;
+    } else continue;
+    before = entry.at;
+  }
+  if (call !== undefined) steps.push({ at: before, tookMs: 0, ...failedCall(call) });
+  return steps;
+}
+
+type Step = DistributiveOmit<TraceStep, 'at' | 'tookMs'>;
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+function stepOf(entry: EntryOf<'message'>, call: CallRecord | undefined): Step {
+  switch (entry.role) {
+    case 'user':
+      return { kind: 'message', text: cut(saidIn(entry), LONGEST_TEXT) };
+    case 'tool': {
+      const { callId, name, output, isError, approved = false } = entry;
+      const { length: characters } = output;
+      return { kind: 'tool', callId, name, isError, approved, characters, output: cut(output, LONGEST_TEXT) };
+    }
+    case 'assistant':
+      return {
+        kind: 'model',
+        attempts: attemptsOf(call) ?? [{ model: `${entry.provider}/${entry.model}`, bytes: 0, failed: null }],
+        tokens: entry.usage === null ? null : tokensOf(entry.usage),
+        stopReason: entry.stopReason,
+        text: cut(saidIn(entry), LONGEST_TEXT),
+        calls: entry.content.flatMap((part) =>
+          part.type === 'tool-call'
+            ? [{ callId: part.callId, name: part.name, arguments: cut(part.arguments, LONGEST_TEXT) }]
+            : [],
+        ),
+      };
+  }
+}
+
+function failedCall(call: CallRecord): Step {
+  return { kind: 'model', attempts: attemptsOf(call) ?? [], tokens: null, stopReason: null, text: '', calls: [] };
+}
+
+function attemptsOf(call: CallRecord | undefined): Extract<TraceStep, { kind: 'model' }>['attempts'] | undefined {
+  return call?.attempts.map(({ provider, model, bytes, failed }) => ({
+    model: `${provider}/${model}`,
+    bytes,
+    failed: failed === undefined ? null : `${failed.kind}${statusOf(failed)}: ${failed.reason}`,
+  }));
+}
+
+function statusOf({ status }: { readonly status?: number }): string {
+  return status === undefined ? '' : ` (${status})`;
+}
+
+function tokensOf({ input, cached, output }: TraceTokens): TraceTokens {
+  return { input, cached, output };
+}

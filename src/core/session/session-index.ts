@@ -1,10 +1,10 @@
-import type { SessionFacts, SessionsPage } from '../../core/gateway/operations/sessions.ts';
-import { saidIn } from '../../core/session/entry.ts';
-import { listTapes, readTape, type SessionInfo } from '../../core/session/reader.ts';
-import { ifThere } from '../../core/storage/files.ts';
-import { isEphemeral } from '../../core/util/ephemeral-session.ts';
-import { RecentMap } from '../../core/util/recent-map.ts';
-import { oneLine } from '../../core/util/text.ts';
+import type { SessionFacts, SessionsPage } from '../gateway/operations/sessions.ts';
+import { saidIn } from './entry.ts';
+import { listTapes, readTape, type SessionInfo } from './reader.ts';
+import { ifThere } from '../storage/files.ts';
+import { isEphemeral } from '../util/ephemeral-session.ts';
+import { RecentMap } from '../util/recent-map.ts';
+import { oneLine } from '../util/text.ts';
 
 const LONGEST_TITLE = 80;
 /** Bytes at the end of a tape in which its title is looked for. */

@@ -1,5 +1,5 @@
-import { indented, cut } from '../../core/util/text.ts';
-import { localMinute } from '../../core/util/time-zone.ts';
+import { indented, cut } from '../util/text.ts';
+import { localMinute } from '../util/time-zone.ts';
 import { readSession, type SessionEvent } from './session-log.ts';
 
 /** Characters of a tool's result in an export for people. */

@@ -1,8 +1,8 @@
-import { closingText } from '../../core/session/history.ts';
-import { type MessageEntry, saidIn, type TapeEntry } from '../../core/session/entry.ts';
-import { hasTape, listTapes, readTape, type SessionInfo } from '../../core/session/reader.ts';
-import { AppError } from '../../core/util/errors.ts';
-import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { closingText } from './history.ts';
+import { type MessageEntry, saidIn, type TapeEntry } from './entry.ts';
+import { hasTape, listTapes, readTape, type SessionInfo } from './reader.ts';
+import { AppError } from '../util/errors.ts';
+import { assistantCommand } from '../util/assistant-command.ts';
 
 /** One thing that happened in a conversation, for people and programs that read it. */
 export interface SessionEvent {

@@ -1,13 +1,23 @@
 import { realpath } from 'node:fs/promises';
 import { relative } from 'node:path';
-import type { ReceiptItem } from '../../core/agent/receipt/receipt.ts';
-import type { App } from '../../core/app.ts';
-import type { TurnChange } from '../../core/gateway/operations/traces.ts';
-import type { TurnRecord } from '../../core/journal/turn-records.ts';
-import type { ChangeLog, RecordedChange } from '../../core/storage/change-log.ts';
-import { previewOf } from '../../core/files/preview.ts';
-import { cut } from '../../core/util/text.ts';
-import { changedTexts } from './changed-texts.ts';
+import * as z from 'zod';
+import type { ReceiptItem } from '../../agent/receipt/receipt.ts';
+import type { App } from '../../app.ts';
+import type { TurnRecord } from '../../journal/turn-records.ts';
+import type { ChangeLog, RecordedChange } from '../../storage/change-log.ts';
+import { previewOf } from '../../files/preview.ts';
+import { cut } from '../../util/text.ts';
+import { changedTexts } from '../../files/changed-texts.ts';
+
+/** What a turn changed in a file or a job. */
+export const turnChange = z.object({
+  kind: z.enum(['file', 'job']),
+  /** Path from the workspace on, or id of the job. */
+  name: z.string(),
+  /** The lines that are gone (`−`) and that came (`+`); null: its text is not kept any more, or it is none. */
+  lines: z.string().nullable(),
+});
+export type TurnChange = Readonly<z.output<typeof turnChange>>;
 
 /** Files and jobs of a turn whose lines are shown, and characters of what is shown of each. */
 const MOST = 50;

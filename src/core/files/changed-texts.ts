@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
-import { sha256, type ChangeLog, type RecordedChange } from '../../core/storage/change-log.ts';
-import { decodeText } from '../../core/files/text.ts';
+import { sha256, type ChangeLog, type RecordedChange } from '../storage/change-log.ts';
+import { decodeText } from './text.ts';
 
 /** Bytes of a text that is compared. */
 const MOST_BYTES = 1024 * 1024;

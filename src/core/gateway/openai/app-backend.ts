@@ -1,12 +1,12 @@
-import { textsOfEnded } from '../../core/agent/turn/answer-text.ts';
-import { apiFactsOf } from '../../core/bus/api.ts';
-import type { App } from '../../core/app.ts';
-import type { ApiBackend, Embedder, TurnRecord } from '../../core/gateway/openai/backend.ts';
-import { embeddingServer, openEmbeddings } from '../../core/providers/embedding-server.ts';
-import type { TapeEntry } from '../../core/session/entry.ts';
-import { readTape } from '../../core/session/reader.ts';
-import { imageType, MOST_IMAGE_BYTES } from '../../core/files/text.ts';
-import { errorCode, errorMessage } from '../../core/util/errors.ts';
+import { textsOfEnded } from '../../agent/turn/answer-text.ts';
+import { apiFactsOf } from '../../bus/api.ts';
+import type { App } from '../../app.ts';
+import type { ApiBackend, Embedder, TurnRecord } from './backend.ts';
+import { embeddingServer, openEmbeddings } from '../../providers/embedding-server.ts';
+import type { TapeEntry } from '../../session/entry.ts';
+import { readTape } from '../../session/reader.ts';
+import { imageType, MOST_IMAGE_BYTES } from '../../files/text.ts';
+import { errorCode, errorMessage } from '../../util/errors.ts';
 
 /** What programs reach through the API in the shapes of OpenAI's. */
 export function createApi(app: App): ApiBackend {
