@@ -64,7 +64,7 @@ export function requireOwnName({ extensions, packages }: Program, name: string):
 /** Throws one sentence without a full stop where something of the package exists already, or has no place. */
 function withPackage(program: Program, loaded: LoadedPlugin): Program {
   const { name, settings = [], operations = [], channels = [], vendors = [], services = [] } = loaded.plugin;
-  const known: readonly string[] = [...OPERATIONS, ...program.operations].map((one) => one.name);
+  const known = new Set<string>([...OPERATIONS, ...program.operations].map((one) => one.name));
   const providers = [
     ...vendors.map(({ api }) => api),
     ...[...vendors, ...services].flatMap(({ presets }) => Object.keys(presets)),
@@ -73,7 +73,7 @@ function withPackage(program: Program, loaded: LoadedPlugin): Program {
     ...settings.flatMap(({ path }) =>
       schemaAt(program, path.split('.')) === undefined ? [] : [`the setting ${path}`],
     ),
-    ...operations.flatMap((one) => (known.includes(one.name) ? [`the operation ${one.name}`] : [])),
+    ...operations.flatMap((one) => (known.has(one.name) ? [`the operation ${one.name}`] : [])),
     ...channels.flatMap(({ kind, config }) =>
       config === undefined || kindOf(program, kind) === undefined ? [] : [`the kind of channel ${kind}`],
     ),
