@@ -149,7 +149,6 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
 
 /** Features that could be absent and still lie elsewhere, each with the issue that moves it. */
 const WAITING: Readonly<Record<string, readonly [path: string, issue: string]>> = {
-  operations: ['app/requests', '24a'],
   'the OpenAI API': ['core/gateway/openai', '24a'],
   doctor: ['doctor', '24b'],
   'what the doctor tries': ['app/doctor', '24b'],
