@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
-import { builtProgram } from '../support/built-program.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
@@ -19,7 +18,7 @@ const RECORDER = fileURLToPath(new URL('../support/record-loads.ts', import.meta
 /** The packages that a gateway has loaded when it said that it is ready and loads no more; `until` holds before that. */
 async function packagesLoadedBy(
   config: unknown,
-  { path, until, main = MAIN }: { readonly path?: string; readonly until?: string; readonly main?: string } = {},
+  { path, until }: { readonly path?: string; readonly until?: string } = {},
 ): Promise<Set<string>> {
   await using own = path === undefined ? await tempFolder() : null;
   const folder = { path: path ?? own?.path ?? '' };
@@ -28,7 +27,7 @@ async function packagesLoadedBy(
   await rm(record, { force: true });
   await mkdir(home, { recursive: true, mode: 0o700 });
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
-  const child = spawn(process.execPath, ['--import', RECORDER, main, 'gateway', '--home', home, '--port', '0'], {
+  const child = spawn(process.execPath, ['--import', RECORDER, MAIN, 'gateway', '--home', home, '--port', '0'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: childEnvironment({ HOME: folder.path, RECORD_LOADS: record }),
   });
@@ -111,12 +110,4 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
     // What serves HTTP comes with the first request, and what writes metrics with the first look at them.
     expect(['hono', '@hono/node-server', 'prom-client'].filter((name) => second.has(name))).toEqual([]);
   });
-});
-
-test('the published package starts from few files: what every start loads is in one of them', async () => {
-  const { main } = await builtProgram();
-  const loaded = await packagesLoadedBy({ agent: { model: 'demo/scripted' } }, { main });
-  const files = [...loaded].filter((name) => name.startsWith('dist/'));
-  expect(files.filter((name) => name.startsWith('dist/start-'))).toHaveLength(1);
-  expect(files.length).toBeLessThan(30);
 });
