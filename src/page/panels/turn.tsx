@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
-import type { TraceStep, TurnChange, TurnEffect, TurnTrace } from '../../core/gateway/operations/traces.ts';
+import type { TraceStep, TurnEffect, TurnTrace } from '../../core/gateway/operations/traces.ts';
+import type { TurnChange } from '../../core/gateway/operations/turn-changes.ts';
 import { Diff } from '../chat/diff.tsx';
 import { operation } from '../net/http.ts';
 import { useLoaded } from '../parts/loaded.tsx';
