@@ -194,7 +194,7 @@ describe('the edge of the core', () => {
     );
     const known = Object.values(LEAVING).flat();
     expect([...new Set(shown(leaving))].toSorted()).toEqual(known.toSorted());
-    expect(known.length).toBeLessThanOrEqual(31);
+    expect(known.length).toBeLessThanOrEqual(27);
   });
 
   test('each feature that waits outside of the extensions lies where the list says', () => {
