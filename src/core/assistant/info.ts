@@ -8,7 +8,7 @@ import { fullName } from './models.ts';
 import { storageLine } from './status.ts';
 
 /** Which assistant runs, and how it is. */
-export function assistantInfo(app: App): AssistantInfo {
+export function infoOf(app: App): AssistantInfo {
   const { config, paths, clock, version, startedAt } = app;
   const { voice, speech } = speechStateOf(app);
   return {

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { EDITOR_FACTS, isEditorSession, type EditorFacts } from '../bus/editor.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { runMetadata } from '../bus/run.ts';
-import { assistantInfo } from '../assistant/info.ts';
+import { infoOf } from '../assistant/info.ts';
 import { localRole } from '../security/access/access.ts';
 import type { App } from '../app.ts';
 import { runToolOnce } from '../tools/outside-turn.ts';
@@ -47,7 +47,7 @@ export class LocalAssistant implements OwnAssistant {
   }
 
   info(): AssistantInfo {
-    return assistantInfo(this.#app);
+    return infoOf(this.#app);
   }
 
   tools(): ReturnType<AssistantPort['tools']> {

@@ -15,7 +15,7 @@ const OLDER_FILES = 6;
 /** Characters that are kept of each text of an entry. */
 const LONGEST_TEXT = 8_000;
 
-const entrySchema = z.object({
+export const auditEntry = z.object({
   /** ISO 8601, UTC. */
   at: z.string(),
   turn: z.string().nullable(),
@@ -34,7 +34,7 @@ const entrySchema = z.object({
 });
 
 /** One line of the audit log: an action, who it was for, and what was decided about it. */
-export type AuditEntry = Readonly<z.infer<typeof entrySchema>>;
+export type AuditEntry = Readonly<z.infer<typeof auditEntry>>;
 export type AuditDraft = Omit<AuditEntry, 'at'>;
 
 export interface AuditLogOptions {
@@ -150,7 +150,7 @@ function bounded(text: string): string {
 
 function parsed(bytes: Buffer): AuditEntry | undefined {
   try {
-    return entrySchema.safeParse(JSON.parse(bytes.toString())).data;
+    return auditEntry.safeParse(JSON.parse(bytes.toString())).data;
   } catch {
     return undefined;
   }

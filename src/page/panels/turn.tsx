@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
 import type { TraceStep, TurnEffect, TurnTrace } from '../../core/gateway/operations/traces.ts';
-import type { TurnChange } from '../../core/gateway/operations/turn-changes.ts';
 import { Diff } from '../chat/diff.tsx';
 import { operation } from '../net/http.ts';
 import { useLoaded } from '../parts/loaded.tsx';
@@ -118,7 +117,7 @@ function Effect({ effect }: { readonly effect: TurnEffect }): VNode {
   );
 }
 
-function Change({ change: { kind, name, lines } }: { readonly change: TurnChange }): VNode {
+function Change({ change: { kind, name, lines } }: { readonly change: TurnTrace['changes'][number] }): VNode {
   return (
     <details class="step">
       <summary>

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { App } from '../../app.ts';
+import { auditEntry } from '../../storage/audit-log.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 import { listOf, operation } from './operation.ts';
@@ -109,23 +110,6 @@ async function ownSteps({ plugins }: App, count: number): Promise<readonly OwnSt
     .slice(0, count);
 }
 
-const auditedDecision = z.object({
-  /** ISO 8601, UTC. */
-  at: z.string(),
-  turn: z.string().nullable(),
-  session: z.string().nullable(),
-  /** `channel:id`; null: no one but the assistant itself. */
-  who: z.string().nullable(),
-  role: z.string(),
-  origin: z.string(),
-  what: z.string(),
-  /** `allowed`: without a question; `approved` and `declined`: a person was asked. */
-  decision: z.enum(['allowed', 'approved', 'declined', 'refused']),
-  reason: z.string().nullable(),
-  /** Who said yes or no, and how. */
-  approval: z.string().nullable(),
-});
-
 export const audit = operation({
   name: 'audit',
   about: 'Lists what was allowed, approved and refused, newest first.',
@@ -139,7 +123,7 @@ export const audit = operation({
       .max(400)
       .describe('Only entries with this text in the action, the session, the person or the turn; empty: all.'),
   }),
-  output: listOf(auditedDecision),
+  output: listOf(auditEntry),
   run: (app, { count, asked, about }) => {
     const part = about.toLowerCase();
     return app.audit.newest(

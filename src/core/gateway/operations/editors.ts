@@ -32,7 +32,10 @@ export const editorsOpen = operation({
   about:
     'Notes that a code editor opened a conversation in a folder; in another folder than before, the owner is asked again.',
   changes: 'editors',
-  input: z.object({ session, folder: z.string().min(1).max(4_000).describe('Absolute path.') }),
+  input: z.object({
+    session,
+    folder: z.string().min(1).max(4_000).describe('Absolute path of the folder that is open in the editor.'),
+  }),
   output: editorSession,
   run: ({ editors }, { session: key, folder }) => editors.open(key, folder),
 });

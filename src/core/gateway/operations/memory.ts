@@ -80,17 +80,10 @@ export const memoryFacts = operation({
   output: listOf(listedFact),
   run: async ({ memory, config }, { past = false }) => {
     const { timezone } = config.agent;
-    const toListed = (fact: string, { how, session, turn, since, ended, ...record }: FactRecord) => {
-      const whole = { ...record, how, session, turn, since, ended };
-      return {
-        fact,
-        how,
-        session,
-        turn,
-        since,
-        source: sourceText(whole, timezone),
-        ended: ended && { ...ended, text: endText(whole, timezone) },
-      };
+    const toListed = (fact: string, record: FactRecord): z.input<typeof listedFact> => {
+      const { how, session, turn, since, ended } = record;
+      const source = sourceText(record, timezone);
+      return { fact, how, session, turn, since, source, ended: ended && { ...ended, text: endText(record, timezone) } };
     };
     if (past) return (await memory.endedFacts(MOST_PAST)).map((record) => toListed(record.fact, record));
     return (await memory.facts()).map(({ fact, record }) => toListed(fact, record));

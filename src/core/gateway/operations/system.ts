@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { assistantInfo as answerInfo } from '../../assistant/info.ts';
+import { infoOf } from '../../assistant/info.ts';
 import { speechStateOf } from '../../program.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
 import { AppError } from '../../util/errors.ts';
@@ -56,7 +56,7 @@ export const info = operation({
     operations: listOf(z.string()),
   }),
   run: async (app) => ({
-    ...answerInfo(app),
+    ...infoOf(app),
     transcription: speechStateOf(app).hears !== null,
     operations: app.operations.names,
   }),

@@ -99,7 +99,7 @@ export const usage = operation({
   changes: null,
   input: z.object({
     by: z.enum(['day', 'model', 'source', 'session', 'job']).describe('One row for each of these.'),
-    days: z.int().min(1).max(3_660).describe('How many days.'),
+    days: z.int().min(1).max(3_660).describe('How many days, today included.'),
   }),
   output: z.object({
     /** Milliseconds since 1970. */
