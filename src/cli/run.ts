@@ -5,6 +5,7 @@ import { assistantCommand, suggestingHome } from '../core/util/assistant-command
 import { AppError, errorMessage } from '../core/util/errors.ts';
 import { processContext, type CliContext } from '../core/cli/context.ts';
 import { terminalText } from '../core/cli/format.ts';
+import { candidates, COMPLETE } from './completion.ts';
 import { refuseOthersHome } from './other-owner.ts';
 import { addCommands, helpWidth } from './table/build.ts';
 import { exitCodes } from '../core/cli/command.ts';
@@ -29,6 +30,10 @@ export function run(argv: readonly string[], context: CliContext): Promise<numbe
 async function runLine(argv: readonly string[], context: CliContext): Promise<number> {
   const outcome = { code: 0 };
   try {
+    if (argv[0] === COMPLETE) {
+      context.stdout.write(candidates(commandsOf(context.program), argv.slice(1)).map((line) => `${line}\n`).join(''));
+      return 0;
+    }
     const words = withoutHelpWord(argv.length === 0 ? ['--help'] : argv);
     const program = await programOf(words, context, (code) => {
       outcome.code = code;

@@ -9,6 +9,8 @@ import { testWith } from '../support/test-with.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { CommandLine } from './command-line.ts';
 
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+
 /** In each shell, a program that is given the words before the cursor and prints what may stand there. */
 const SHELLS = {
   bash: 'COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); COMPREPLY=(); _assistant; printf "%s\\n" "${COMPREPLY[@]}"',
@@ -23,9 +25,12 @@ async function completer(shell: keyof typeof SHELLS): Promise<(...words: string[
   // zsh hands its own functions to the script, so they come first.
   const [before, after] =
     shell === 'zsh' ? [SHELLS.zsh.split('\n')[0], SHELLS.zsh.split('\n')[1]] : ['', SHELLS[shell]];
-  const program = writeProgram(join(temporaryFolder(), 'complete'), `${before}\n${line.out}\n${after}\n`);
+  const folder = temporaryFolder();
+  const program = writeProgram(join(folder, 'complete'), `${before}\n${line.out}\n${after}\n`);
+  writeProgram(join(folder, 'assistant'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
+  const env = { ...process.env, PATH: `${folder}:${process.env['PATH'] ?? ''}` };
   return (...words) => {
-    const { stdout, stderr } = spawnSync(shell, [program, 'assistant', ...words], { encoding: 'utf8' });
+    const { stdout, stderr } = spawnSync(shell, [program, 'assistant', ...words], { encoding: 'utf8', env });
     expect(stderr).toBe('');
     return stdout.trim().split('\n');
   };
@@ -40,6 +45,7 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
     expect(complete('cron', 'add', '--')).toEqual(expect.arrayContaining(['--kind', '--zone', '--json', '--home']));
     expect(complete('usage', '--by', '')).toEqual(expect.arrayContaining(['day', 'model', 'source', 'session', 'job']));
     expect(complete('--home', '/tmp', 'cron', '')).toContain('add');
+    expect(complete('cron', 'remove', '--yes', '--j')).toEqual(['--json']);
   });
 });
 

@@ -11,15 +11,14 @@ import { service } from './service.ts';
 import { argument, type Option } from '../../core/cli/values.ts';
 import { approvals, memory, pair, sessions } from './data.ts';
 
-const completion = (commands: () => readonly (CliCommand | Group)[]) =>
-  command({
-    name: 'completion',
-    description: 'print a script with which your shell completes commands and options',
-    worksOn: 'any folder',
-    arguments: { shell: argument('bash, zsh or fish') },
-    examples: ['completion bash >> ~/.bashrc', 'completion fish > ~/.config/fish/completions/assistant.fish'],
-    load: async () => (await import('../completion.ts')).completionCommand(commands()),
-  });
+const completion = command({
+  name: 'completion',
+  description: 'print a script with which your shell completes commands and options',
+  worksOn: 'any folder',
+  arguments: { shell: argument('bash, zsh or fish') },
+  examples: ['completion bash >> ~/.bashrc', 'completion fish > ~/.config/fish/completions/assistant.fish'],
+  load: async () => (await import('../completion.ts')).completionCommand,
+});
 
 /** Those of the core, in the order in which `--help` lists them. */
 const core = (setups: Readonly<Record<string, Option<string | undefined>>>): readonly (CliCommand | Group)[] => [
@@ -73,8 +72,7 @@ export function commandsOf({ extensions }: Pick<Program, 'extensions'>): readonl
     // What the program has itself stays, and of two packages the first keeps a name.
     else if (isBuiltIn === true) throw new Error(`two commands have the name ${row.name}`);
   }
-  const whole: readonly (CliCommand | Group)[] = [...all, completion(() => whole)];
-  return whole;
+  return [...all, completion];
 }
 
 /** A command that refuses while its extension is switched off. */
