@@ -12,7 +12,7 @@ import type { CliContext } from '../core/cli/context.ts';
 import { escapeInvisible, json as asJson, terminalText } from '../core/cli/format.ts';
 import { print } from '../core/cli/print.ts';
 import type { Program } from '../core/program.ts';
-import { pathsOf, programOfHome } from './open.ts';
+import { pathsOf, programOfHome } from '../core/cli/open.ts';
 import { runInShell } from './shell.ts';
 import type { HomeFlag, OutputFlags } from '../core/cli/command.ts';
 

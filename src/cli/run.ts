@@ -31,7 +31,11 @@ async function runLine(argv: readonly string[], context: CliContext): Promise<nu
   const outcome = { code: 0 };
   try {
     if (argv[0] === COMPLETE) {
-      context.stdout.write(candidates(commandsOf(context.program), argv.slice(1)).map((line) => `${line}\n`).join(''));
+      context.stdout.write(
+        candidates(commandsOf(context.program), argv.slice(1))
+          .map((line) => `${line}\n`)
+          .join(''),
+      );
       return 0;
     }
     const words = withoutHelpWord(argv.length === 0 ? ['--help'] : argv);
@@ -74,7 +78,7 @@ async function programOf(
     return own;
   } catch (error) {
     refuseOthersHome(words[0] ?? '', words, resolveHome({ flag: homeFlag(words), env: context.env }));
-    const { pathsOf, programOfHome } = await import('./open.ts');
+    const { pathsOf, programOfHome } = await import('../core/cli/open.ts');
     const program = await programOfHome(context, pathsOf(context, homeFlag(words)));
     if (program === context.program) throw error;
     const whole = buildProgram({ ...context, program }, done);

@@ -127,7 +127,6 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
     'core/assistant/serve.ts → app/gateway/http.ts',
   ],
   'issue 25b: the command line': [
-    'core/api-cli.ts → cli/open.ts',
     'core/api-terminal.ts → cli/reconnect.ts',
     'core/cli/context.ts → app.ts',
     'core/cli/home-of.ts → host/homes/fleet-report.ts',

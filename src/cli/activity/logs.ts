@@ -4,7 +4,7 @@ import { assistantCommand } from '../../core/util/assistant-command.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { json as jsonText } from '../../core/cli/format.ts';
 import { isAtLeast, logLineText, readLogLine, type LogLine, type ShownLevel } from './log-line.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf } from '../../core/cli/open.ts';
 import { readMoment } from './moment.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';
 

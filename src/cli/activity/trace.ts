@@ -1,52 +1,34 @@
+import type { RequestResult } from '../../core/gateway/operations/operations.ts';
+import type { Showing, Shown } from '../../core/cli/asking.ts';
 import type { TraceStep, TraceTokens, TurnTrace } from '../../core/gateway/operations/traces.ts';
 import { countText, dollars, oneLine, sizeText } from '../../core/util/text.ts';
-import { localMinute } from '../../core/util/time-zone.ts';
-import type { CliContext } from '../../core/cli/context.ts';
-import { openAssistant, zoneOf } from '../open.ts';
-import { print } from '../../core/cli/print.ts';
-import type { OutputFlags } from '../../core/cli/command.ts';
 import { seconds } from '../../core/cli/format.ts';
 
 /** Characters of a text, of arguments and of results that are shown of each. */
 const LONGEST = 200;
 
 /** `assistant trace [list]`: the newest turns, oldest first. */
-export async function traceListCommand(
-  { home, json, last }: OutputFlags & { readonly last: number },
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const facts = (await assistant.port.request('turnsList', { count: last })).toReversed();
-  const zone = await zoneOf(context, home);
+export function turnLines(newest: RequestResult<'turnsList'>, { minute }: Pick<Showing<unknown>, 'minute'>): Shown {
+  const facts = newest.toReversed();
   const lines = facts.map(
     ({ turn, session, startedAt, outcome }) =>
-      `${localMinute(startedAt, zone)}  ${turn}  ${(outcome ?? 'running').padEnd(9)}  ${session}`,
+      `${minute(startedAt)}  ${turn}  ${(outcome ?? 'running').padEnd(9)}  ${session}`,
   );
-  print(context, json, { facts, lines, nothing: 'There was no turn yet.' });
-  return 0;
+  return { facts, lines };
 }
 
 /** `assistant trace show [TURN]`: what happened in a turn, step by step. */
-export async function traceShowCommand(
-  { turn, home, json }: OutputFlags & { readonly turn: string | undefined },
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const trace = await assistant.port.request('turnsTrace', turn === undefined ? {} : { turn });
-  print(context, json, {
-    facts: trace,
-    lines: [...headOf(trace, await zoneOf(context, home)), ...didOf(trace), '', ...trace.steps.flatMap(linesOf)],
-  });
-  return 0;
+export function traceLines(trace: TurnTrace, { minute }: Pick<Showing<unknown>, 'minute'>): readonly string[] {
+  return [...headOf(trace, minute), ...didOf(trace), '', ...trace.steps.flatMap(linesOf)];
 }
 
-function headOf(trace: TurnTrace, zone: string | null): readonly string[] {
+function headOf(trace: TurnTrace, minute: (at: number) => string): readonly string[] {
   const { turn, session, startedAt, endedAt, outcome, model, tokens, costUsd, origin, role } = trace;
   const time = endedAt === null ? '' : ` after ${seconds(endedAt - startedAt)}`;
   const cost = costUsd === null ? 'price unknown' : dollars(costUsd);
   return [
     `Turn ${turn} in ${session}`,
-    `Began ${localMinute(startedAt, zone)} (${origin}, ${role}), ${outcome ?? 'running'}${time}.`,
+    `Began ${minute(startedAt)} (${origin}, ${role}), ${outcome ?? 'running'}${time}.`,
     ...(tokens === null ? [] : [`${model ?? 'No model'}: ${tokensText(tokens)}, ${cost}.`]),
   ];
 }

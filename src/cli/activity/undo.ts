@@ -1,7 +1,7 @@
 import type { CliContext } from '../../core/cli/context.ts';
 import { confirm } from '../../core/cli/confirm.ts';
 import { terminalText } from '../../core/cli/format.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant } from '../../core/cli/open.ts';
 import { print } from '../../core/cli/print.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';
 

@@ -1,26 +1,16 @@
-import type { RequestParams } from '../../core/gateway/operations/operations.ts';
+import type { RequestParams, RequestResult } from '../../core/gateway/operations/operations.ts';
 import type { UsageSums } from '../../core/gateway/operations/usage.ts';
 import { costText, countText } from '../../core/util/text.ts';
-import type { CliContext } from '../../core/cli/context.ts';
-import { print } from '../../core/cli/print.ts';
-import { openAssistant } from '../open.ts';
-import type { OutputFlags } from '../../core/cli/command.ts';
+import type { Showing, Shown } from '../../core/cli/asking.ts';
 
 /** `assistant usage`. */
-export async function usageCommand(
-  { by, days, home, json }: OutputFlags & RequestParams<'usage'>,
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const { rows } = await assistant.port.request('usage', { by, days });
+export function usageLines(
+  { rows }: RequestResult<'usage'>,
+  { given: { by, days } }: Showing<RequestParams<'usage'>>,
+): Shown {
   const sorted = by === 'day' ? rows : rows.toSorted((a, b) => b.costUsd - a.costUsd || tokensOf(b) - tokensOf(a));
   const lines = table([HEAD, ...sorted.map(cells), ...(rows.length > 1 ? [cells(totalOf(rows))] : [])]);
-  print(context, json, {
-    facts: { by, days, rows: sorted },
-    lines: rows.length === 0 ? [] : lines,
-    nothing: 'No model was called in this time.',
-  });
-  return 0;
+  return { facts: { by, days, rows: sorted }, lines: rows.length === 0 ? [] : lines };
 }
 
 const HEAD = ['', 'calls', 'tokens in', 'cached', 'tokens out', 'cost'] as const;

@@ -1,44 +1,26 @@
 import type { RequestResult } from '../../core/gateway/operations/operations.ts';
-import type { CliContext } from '../../core/cli/context.ts';
-import { localSecond } from '../../core/util/time-zone.ts';
-import { openAssistant, zoneOf } from '../open.ts';
-import { print } from '../../core/cli/print.ts';
-import type { OutputFlags } from '../../core/cli/command.ts';
-import { readMoment } from './moment.ts';
+import type { Showing, Shown } from '../../core/cli/asking.ts';
 
 type WhyTold = RequestResult<'why'>['stories'][number];
 type OwnStep = RequestResult<'why'>['own'][number];
-
-interface WhyFlags extends OutputFlags {
-  readonly about: string | undefined;
-  readonly since: string | undefined;
-  readonly last: number;
-}
 
 /**
  * `assistant why [ABOUT]`: why a message, a turn or a job became what it became; with --since everything in that time, and
  * without both the newest messages, jobs and heartbeats. Oldest first.
  */
-export async function whyCommand({ about, since, last, json, home }: WhyFlags, context: CliContext): Promise<number> {
-  const from = since === undefined ? 0 : readMoment(since, { option: '--since', now: context.clock.now() });
-  await using assistant = await openAssistant(context, home);
-  const { stories, own } = await assistant.port.request('why', {
-    count: last,
-    since: from,
-    ...(about === undefined ? {} : { about }),
-  });
+export function whyLines(
+  { stories, own }: RequestResult<'why'>,
+  { given: { about, since }, second }: Showing<Readonly<Record<'about' | 'since', string | undefined>>>,
+): Shown {
   const facts = { stories: stories.toReversed(), own: own.toReversed() };
   const [one] = stories;
-  const zone = await zoneOf(context, home);
-  const timeOf = (at: number): string => localSecond(at, zone);
   const lines =
     about !== undefined && one !== undefined
-      ? whole(one, timeOf)
+      ? whole(one, second)
       : [...facts.stories.map(short), ...facts.own.map(ownLine)]
           .toSorted((a, b) => a.at - b.at)
-          .map(({ at, line }) => `${timeOf(at)}  ${line}`);
-  print(context, json, { facts, lines, nothing: nothingText(since) });
-  return 0;
+          .map(({ at, line }) => `${second(at)}  ${line}`);
+  return { facts, lines: lines.length === 0 ? [nothingText(since)] : lines };
 }
 
 function whole({ subject, cause, steps, cost, turn }: WhyTold, timeOf: (at: number) => string): readonly string[] {

@@ -3,7 +3,7 @@ import { readVersion } from '../../core/config/version.ts';
 import { serveAcp } from '../../acp/serve.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { terminalText } from '../../core/cli/format.ts';
-import { openAssistant, pathsOf } from '../open.ts';
+import { openAssistant, pathsOf } from '../../core/cli/open.ts';
 import type { HomeFlag } from '../../core/cli/command.ts';
 import { ReconnectingAssistant } from '../reconnect.ts';
 

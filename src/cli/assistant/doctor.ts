@@ -8,7 +8,7 @@ import { plural } from '../../core/util/text.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { terminalText } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
-import { pathsOf, programOfHome } from '../open.ts';
+import { pathsOf, programOfHome } from '../../core/cli/open.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** Of the shape of `--json`; a change that readers would notice gets another number. */

@@ -11,7 +11,7 @@ import { usageError } from '../../core/cli/usage.ts';
 import { AppError, errorMessage } from '../../core/util/errors.ts';
 import { isOwnersChannel } from '../../core/util/owners-channels.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { pathsOf, startAssistant } from '../open.ts';
+import { pathsOf, startAssistant } from '../../core/cli/open.ts';
 import { escapeInvisible } from '../../core/cli/format.ts';
 import type { HomeFlag } from '../../core/cli/command.ts';
 import { isDumb, wrapped } from '../../core/cli/look.ts';

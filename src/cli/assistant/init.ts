@@ -3,7 +3,7 @@ import type { Given, SetupWorld } from '../../setup/setup.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { pathsOf, programOfHome } from '../open.ts';
+import { pathsOf, programOfHome } from '../../core/cli/open.ts';
 import { chooseRunning, type Running } from './init-running.ts';
 import { terminalText } from '../../core/cli/format.ts';
 import type { HomeFlag } from '../../core/cli/command.ts';

@@ -1,7 +1,7 @@
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf } from '../../core/cli/open.ts';
 import { print } from '../../core/cli/print.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';
 

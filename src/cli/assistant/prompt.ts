@@ -1,9 +1,9 @@
 import type { PromptInfo } from '../../core/gateway/operations/sessions.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant } from '../../core/cli/open.ts';
 import { json as jsonText, terminalText } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
-import { sessionKey } from '../data/sessions.ts';
+import { sessionKey } from '../data/found.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';
 import { countText } from '../../core/util/text.ts';
 

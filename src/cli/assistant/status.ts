@@ -7,7 +7,7 @@ import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from '../..
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { shellWord } from '../../core/util/text.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf } from '../../core/cli/open.ts';
 import { terminalText } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';

@@ -6,7 +6,7 @@ import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError, errorMessage } from '../../core/util/errors.ts';
 import { plural } from '../../core/util/text.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf } from '../../core/cli/open.ts';
 import { print } from '../../core/cli/print.ts';
 import { openProgress } from '../../core/cli/progress.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';

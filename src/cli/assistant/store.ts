@@ -1,6 +1,6 @@
 import { megabytes } from '../../core/util/text.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf } from '../../core/cli/open.ts';
 import { print } from '../../core/cli/print.ts';
 import { openProgress } from '../../core/cli/progress.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';

@@ -10,7 +10,7 @@ import { confirm } from '../../core/cli/confirm.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { terminalText } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf } from '../../core/cli/open.ts';
 import { openProgress } from '../../core/cli/progress.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';
 

@@ -13,7 +13,7 @@ import type { CliContext } from '../../core/cli/context.ts';
 import { terminalText } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
 import { openProgress } from '../../core/cli/progress.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf } from '../../core/cli/open.ts';
 import { programVariables } from '../../core/cli/program-variables.ts';
 import { becomes, restartService, staysUp } from './running-version.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';

@@ -1,71 +1,42 @@
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { versionLine } from '../../core/util/version-line.ts';
+import type { RequestResult } from '../../core/gateway/operations/operations.ts';
+import type { Showing, Shown } from '../../core/cli/asking.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import type { Forgetting } from '../../core/gateway/operations/memory.ts';
 import { confirm } from '../../core/cli/confirm.ts';
-import { printFound } from './found.ts';
-import { openAssistant, zoneOf } from '../open.ts';
+import { openAssistant } from '../../core/cli/open.ts';
 import { terminalText } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';
 
 /** `assistant memory [show [VERSION]]`. */
-export async function memoryShowCommand(
-  { version, home, json }: OutputFlags & { readonly version: string | undefined },
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const view = await assistant.port.request('memoryShow', version === undefined ? {} : { id: version });
-  const text = view.text === '' ? 'Nothing is remembered yet.' : view.text.replace(/\n$/u, '');
-  print(context, json, { facts: view, lines: [text], escape: terminalText });
-  return 0;
+export function memoryLines({ text }: RequestResult<'memoryShow'>): Shown {
+  return { lines: [text === '' ? 'Nothing is remembered yet.' : text.replace(/\n$/u, '')], escape: terminalText };
 }
 
 /** `assistant memory facts [--past]`. */
-export async function memoryFactsCommand(
-  { past, home, json }: OutputFlags & { readonly past: boolean },
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const facts = await assistant.port.request('memoryFacts', { past });
+export function factLines(
+  facts: RequestResult<'memoryFacts'>,
+  { given: { past } }: Showing<{ readonly past: boolean }>,
+): Shown {
+  const nothing = past ? 'Nothing was replaced or removed yet.' : 'Nothing is remembered yet.';
   const lines = facts.map(
     ({ fact, source, ended }) => `${fact}\n    ${ended === null ? source : `${source}; ${ended.text}`}`,
   );
-  const nothing = past ? 'Nothing was replaced or removed yet.' : 'Nothing is remembered yet.';
-  print(context, json, { facts, lines, nothing, escape: terminalText });
-  return 0;
-}
-
-/** `assistant memory search TEXT`. */
-export async function memorySearchCommand(
-  flags: OutputFlags & { readonly text: string; readonly last: number },
-  context: CliContext,
-): Promise<number> {
-  return await printFound({ ...flags, where: { session: null } }, context);
+  return { lines: lines.length === 0 ? [nothing] : lines, escape: terminalText };
 }
 
 /** `assistant memory log`. */
-export async function memoryLogCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const versions = await assistant.port.request('memoryLog', {});
-  const zone = await zoneOf(context, home);
-  const lines = versions.map((version) => versionLine(version, zone));
-  print(context, json, { facts: versions, lines, nothing: 'There are no earlier versions.', escape: terminalText });
-  return 0;
+export function versionLines(versions: RequestResult<'memoryLog'>, { zone }: Showing<unknown>): Shown {
+  return { lines: versions.map((version) => versionLine(version, zone)), escape: terminalText };
 }
 
 /** `assistant memory restore VERSION`. */
-export async function memoryRestoreCommand(
-  { version, home, json }: OutputFlags & { readonly version: string },
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const restored = await assistant.port.request('memoryRestore', { id: version });
-  const lines = [
-    `The memory is restored to version ${restored.id}. To list all versions, run: ${assistantCommand('memory log')}`,
-  ];
-  print(context, json, { facts: { restored }, lines, escape: terminalText });
-  return 0;
+export function restoredLines(restored: RequestResult<'memoryRestore'>): Shown {
+  const list = assistantCommand('memory log');
+  const line = `The memory is restored to version ${restored.id}. To list all versions, run: ${list}`;
+  return { facts: { restored }, lines: [line], escape: terminalText };
 }
 
 /** `assistant memory forget WORDS`. */

@@ -1,8 +1,9 @@
 import { assistantCommand } from '../../core/util/assistant-command.ts';
-import { localMinute } from '../../core/util/time-zone.ts';
+import type { RequestResult } from '../../core/gateway/operations/operations.ts';
+import type { Showing, Shown } from '../../core/cli/asking.ts';
 import { confirm } from '../../core/cli/confirm.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { openAssistant, zoneOf, type OpenedAssistant } from '../open.ts';
+import { openAssistant, type OpenedAssistant } from '../../core/cli/open.ts';
 import { escapeInvisible } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
 import type { OutputFlags } from '../../core/cli/command.ts';
@@ -14,20 +15,16 @@ const ROLES = ['owner', 'trusted', 'guest'] as const;
 const CALLED = { owner: 'an owner', trusted: 'a trusted person', guest: 'a guest' } as const;
 
 /** `assistant pair [list]`. */
-export async function pairListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const pairing = await assistant.port.request('pairList', {});
-  const { people, configured, pending, lockedUntil } = pairing;
-  const zone = await zoneOf(context, home);
-  const minute = (at: number): string => localMinute(at, zone);
-  const lines = [
+export function pairLines(
+  { people, configured, pending, lockedUntil }: RequestResult<'pairList'>,
+  { minute }: Pick<Showing<unknown>, 'minute'>,
+): readonly string[] {
+  return [
     ...configured.map((one) => `${labelOf(one)}  ${one.role}, by the configuration`),
     ...people.map((one) => `${labelOf(one)}  ${one.role}, since ${minute(one.addedAt)}, by ${one.addedBy}`),
     ...pending.map((one) => `${labelOf(one)}  is waiting with the code ${one.code}, until ${minute(one.expiresAt)}`),
     ...(lockedUntil === null ? [] : [`Too many wrong codes: pairing is locked until ${minute(lockedUntil)}.`]),
   ];
-  print(context, json, { facts: pairing, lines, nothing: 'No one is paired, and no request is waiting.' });
-  return 0;
 }
 
 /** `assistant pair approve CODE [--owner | --trusted | --guest]`. */
@@ -57,19 +54,14 @@ export async function pairApproveCommand(flags: ApproveFlags, context: CliContex
 }
 
 /** `assistant pair remove CHANNEL:ID`. */
-export async function pairRemoveCommand(
-  { person, home, json }: OutputFlags & { readonly person: string },
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const removed = await assistant.port.request('pairRemove', { person });
+export function removedLines(removed: RequestResult<'pairRemove'>): Shown {
+  const { still, ownerless } = removed;
   const lines = [
-    `${labelOf(removed)} ${removed.still === null ? 'can no longer write to the assistant' : 'is no longer paired'}.`,
-    ...(removed.still === null ? [] : [`⚠ ${removed.still}`]),
-    ...(removed.ownerless === null ? [] : [`⚠ ${removed.ownerless}`]),
+    `${labelOf(removed)} ${still === null ? 'can no longer write to the assistant' : 'is no longer paired'}.`,
+    ...(still === null ? [] : [`⚠ ${still}`]),
+    ...(ownerless === null ? [] : [`⚠ ${ownerless}`]),
   ];
-  print(context, json, { facts: { removed }, lines });
-  return 0;
+  return { facts: { removed }, lines };
 }
 
 /**

@@ -4,11 +4,11 @@ import { indented, oneLine, plural, sizeText } from '../../core/util/text.ts';
 import { localMinute } from '../../core/util/time-zone.ts';
 import { confirm } from '../../core/cli/confirm.ts';
 import type { CliContext } from '../../core/cli/context.ts';
-import { printFound, speaker } from './found.ts';
+import { sessionKey, speaker } from './found.ts';
 import { escapeInvisible, terminalText } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
 import { openProgress } from '../../core/cli/progress.ts';
-import { openAssistant, pathsOf, zoneOf } from '../open.ts';
+import { openAssistant, pathsOf, zoneOf } from '../../core/cli/open.ts';
 import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
 
 /** Characters of a tool's arguments and results that `show` prints of each. */
@@ -32,11 +32,6 @@ export async function sessionsListCommand(
   const facts = shown.map(({ key, changedAt, size }) => ({ session: key, changedAt, size }));
   print(context, json, { facts, lines, nothing: 'There are no conversations yet.' });
   return 0;
-}
-
-/** The key of a session that a person names: `main` of `chat --session main` is `terminal:main`. */
-export function sessionKey(name: string): string {
-  return name.includes(':') ? name : `terminal:${name}`;
 }
 
 /** `assistant sessions show SESSION`. */
@@ -69,15 +64,6 @@ export async function sessionsExportCommand(
   if (format === 'json') print(context, true, { facts: JSON.parse(text), lines: [] });
   else context.stdout.write(terminalText(text));
   return 0;
-}
-
-/** `assistant sessions search TEXT`. */
-export async function sessionsSearchCommand(
-  flags: OutputFlags & { readonly text: string; readonly session: string | undefined; readonly last: number },
-  context: CliContext,
-): Promise<number> {
-  const { session } = flags;
-  return await printFound({ ...flags, where: session === undefined ? {} : { session: sessionKey(session) } }, context);
 }
 
 /** `assistant sessions delete SESSION`. */

@@ -9,7 +9,7 @@ import { AppError } from '../../core/util/errors.ts';
 import { nearest, oneLine } from '../../core/util/text.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { terminalText } from '../../core/cli/format.ts';
-import { pathsOf } from '../open.ts';
+import { pathsOf } from '../../core/cli/open.ts';
 
 /** A gateway waits up to 5 s for the database that keeps its home. */
 const TELL_MS = 6_000;

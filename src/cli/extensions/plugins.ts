@@ -7,7 +7,7 @@ import { plural } from '../../core/util/text.ts';
 import { confirm } from '../../core/cli/confirm.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { terminalText } from '../../core/cli/format.ts';
-import { openAssistant, pathsOf } from '../open.ts';
+import { openAssistant, pathsOf } from '../../core/cli/open.ts';
 import { print } from '../../core/cli/print.ts';
 import { openProgress } from '../../core/cli/progress.ts';
 import { programVariables } from '../../core/cli/program-variables.ts';

@@ -1,5 +1,5 @@
 import type { CliContext } from '../../core/cli/context.ts';
-import { openAssistant } from '../open.ts';
+import { openAssistant } from '../../core/cli/open.ts';
 import { json as jsonText } from '../../core/cli/format.ts';
 import { print } from '../../core/cli/print.ts';
 import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';

@@ -1,5 +1,7 @@
+import { asking, type Shown } from '../../core/cli/asking.ts';
 import { command, type Group } from '../../core/cli/command.ts';
 import { argument, choice, flag, optionalArgument, text, wholeNumber } from '../../core/cli/values.ts';
+import { readMoment } from '../activity/moment.ts';
 
 // The commands about what it did, and what did not come to its end.
 
@@ -12,28 +14,29 @@ export const outbox: Group = {
   name: 'outbox',
   description: 'messages that are waiting to be sent or could not be delivered',
   commands: [
-    command({
+    asking({
       name: 'list',
       description: 'list messages that are waiting to be sent or could not be delivered',
       isDefault: true,
-      options: { json },
-      load: async () => (await import('../activity/mail.ts')).outboxListCommand,
+      operation: 'outboxList',
+      show: async () => (await import('../activity/mail.ts')).mailLines,
+      nothing: 'Everything was delivered.',
     }),
-    command({
+    asking({
       name: 'retry',
       description: 'send a message again',
       arguments: { id },
-      options: { json },
       examples: ['outbox retry 01K9ZQ3V5T8N'],
-      load: async () => (await import('../activity/mail.ts')).mailCommand('outboxRetry', 'The message is sent again.'),
+      operation: 'outboxRetry',
+      show: async () => done('The message is sent again.'),
     }),
-    command({
+    asking({
       name: 'drop',
       description: 'give up a message: it is not sent',
       arguments: { id },
-      options: { json },
       examples: ['outbox drop 01K9ZQ3V5T8N'],
-      load: async () => (await import('../activity/mail.ts')).mailCommand('outboxDrop', 'The message is not sent.'),
+      operation: 'outboxDrop',
+      show: async () => done('The message is not sent.'),
     }),
   ],
 };
@@ -42,29 +45,29 @@ export const inbox: Group = {
   name: 'inbox',
   description: 'messages that have not been answered',
   commands: [
-    command({
+    asking({
       name: 'list',
       description: 'list messages that have not been answered',
       isDefault: true,
-      options: { json },
-      load: async () => (await import('../activity/mail.ts')).inboxListCommand,
+      operation: 'inboxList',
+      show: async () => (await import('../activity/mail.ts')).mailLines,
+      nothing: 'Everything was answered.',
     }),
-    command({
+    asking({
       name: 'retry',
       description: 'give a message a new turn, so that it is answered',
       arguments: { id },
-      options: { json },
       examples: ['inbox retry 01K9ZQ3V5T8N'],
-      load: async () =>
-        (await import('../activity/mail.ts')).mailCommand('inboxRetry', 'The message is queued for a new turn.'),
+      operation: 'inboxRetry',
+      show: async () => done('The message is queued for a new turn.'),
     }),
-    command({
+    asking({
       name: 'drop',
       description: 'give up a message: it is not answered',
       arguments: { id },
-      options: { json },
       examples: ['inbox drop 01K9ZQ3V5T8N'],
-      load: async () => (await import('../activity/mail.ts')).mailCommand('inboxDrop', 'The message is not answered.'),
+      operation: 'inboxDrop',
+      show: async () => done('The message is not answered.'),
     }),
   ],
 };
@@ -88,7 +91,7 @@ export const logs = command({
   load: async () => (await import('../activity/logs.ts')).logsCommand,
 });
 
-export const why = command({
+export const why = asking({
   name: 'why',
   description:
     'why a message was answered as it was, late or not at all; without an id, the newest messages, jobs and heartbeats',
@@ -98,44 +101,54 @@ export const why = command({
   options: {
     since: text('<time>', 'all that happened since then: 30m, 2h or 3d ago, 2027-03-01 or 2027-03-01T09:00'),
     last: last(999),
-    json,
   },
   examples: ['why telegram:123', 'why --since 2h'],
-  load: async () => (await import('../activity/why.ts')).whyCommand,
+  operation: 'why',
+  input: ({ about, since, last: count }, now) => ({
+    count,
+    since: since === undefined ? 0 : readMoment(since, { option: '--since', now }),
+    ...(about === undefined ? {} : { about }),
+  }),
+  show: async () => (await import('../activity/why.ts')).whyLines,
 });
 
-export const audit = command({
+export const audit = asking({
   name: 'audit',
   description: 'tool calls, chat commands and changes: who asked, and what was decided',
   options: {
     last: last(9_999),
     about: text('<text>', 'only entries with this text in the call, the session, the person or the turn'),
     asked: flag('only entries that were refused or needed an answer'),
-    json,
   },
   examples: ['audit --asked', 'audit --about "rm -rf"'],
-  load: async () => (await import('../activity/audit.ts')).auditCommand,
+  operation: 'audit',
+  input: ({ last: count, asked, about = '' }) => ({ count, asked, about }),
+  show: async () => (await import('../activity/audit.ts')).auditLines,
+  nothing: 'There are no entries yet.',
 });
 
 export const trace: Group = {
   name: 'trace',
   description: 'what happened in a turn: model calls and tool calls, with time, tokens and cost',
   commands: [
-    command({
+    asking({
       name: 'list',
       description: 'list the newest turns with their ids',
       isDefault: true,
-      options: { last: last(999), json },
+      options: { last: last(999) },
       examples: ['trace', 'trace list --last 5'],
-      load: async () => (await import('../activity/trace.ts')).traceListCommand,
+      operation: 'turnsList',
+      input: ({ last: count }) => ({ count }),
+      show: async () => (await import('../activity/trace.ts')).turnLines,
+      nothing: 'There was no turn yet.',
     }),
-    command({
+    asking({
       name: 'show',
       description: 'show what happened in a turn, step by step',
       arguments: { turn: optionalArgument('its id, as the list or `audit` shows it (default: the newest)') },
-      options: { json },
       examples: ['trace show', 'trace show 01K9ZQ3V5T8N0M2R4W6Y8ABCDE'],
-      load: async () => (await import('../activity/trace.ts')).traceShowCommand,
+      operation: 'turnsTrace',
+      show: async () => (await import('../activity/trace.ts')).traceLines,
     }),
   ],
 };
@@ -149,7 +162,7 @@ export const undo = command({
   load: async () => (await import('../activity/undo.ts')).undoCommand,
 });
 
-export const usage = command({
+export const usage = asking({
   name: 'usage',
   description: 'tokens and cost of model calls, by day, model, source, conversation or job',
   options: {
@@ -158,12 +171,21 @@ export const usage = command({
       fallback: 'day',
     }),
     days: wholeNumber('<count>', 'how many days, today included (default: 30)', { min: 1, max: 3_660, fallback: 30 }),
-    json,
   },
   examples: ['usage', 'usage --by model --days 7', 'usage --by job'],
-  load: async () => (await import('../activity/usage-report.ts')).usageCommand,
+  operation: 'usage',
+  show: async () => (await import('../activity/usage-report.ts')).usageLines,
+  nothing: 'No model was called in this time.',
 });
 
 function last(max: number) {
   return wholeNumber('<count>', `how many entries to show (default: ${SHOWN})`, { min: 1, max, fallback: SHOWN });
+}
+
+/** Says that it is done. For programs: the id. */
+function done(line: string) {
+  return (_answer: unknown, { given }: { readonly given: { readonly id: string } }): Shown => ({
+    facts: { id: given.id },
+    lines: [line],
+  });
 }

@@ -1,10 +1,11 @@
+import { asking } from '../../core/cli/asking.ts';
 import { command, type Group } from '../../core/cli/command.ts';
 import { argument, choice, flag, optionalArgument, text, wholeNumber } from '../../core/cli/values.ts';
+import { sessionKey } from '../data/found.ts';
 
 // The commands about what it keeps: conversations, the memory, the people, the schedule, what was allowed for good.
 
 const json = flag('as JSON');
-const id = argument('its id, as the list shows it');
 
 const session = argument('from the list, e.g. telegram:123456789');
 
@@ -31,17 +32,23 @@ export const sessions: Group = {
       examples: ['sessions show telegram:123456789 --last 5'],
       load: async () => (await import('../data/sessions.ts')).sessionsShowCommand,
     }),
-    command({
+    asking({
       name: 'search',
       description: 'find what was said, in all conversations and in the memory',
       arguments: { text: argument('words, or a "phrase in quotes"') },
       options: {
         session: text('<session>', 'only in this conversation'),
         last: wholeNumber('<count>', 'how many results (default: 10)', { min: 1, max: 100, fallback: 10 }),
-        json,
       },
       examples: ['sessions search "train to Graz"', 'sessions search dentist --session telegram:123456789'],
-      load: async () => (await import('../data/sessions.ts')).sessionsSearchCommand,
+      operation: 'sessionsSearch',
+      input: ({ text: words, last, session: name }) => ({
+        text: words,
+        count: last,
+        ...(name === undefined ? {} : { session: sessionKey(name) }),
+      }),
+      show: async () => (await import('../data/found.ts')).foundLines,
+      nothing: 'Nothing was found.',
     }),
     command({
       name: 'export',
@@ -74,46 +81,50 @@ export const memory: Group = {
   name: 'memory',
   description: 'the long-term memory and its earlier versions',
   commands: [
-    command({
+    asking({
       name: 'show',
       description: 'show the memory, or an earlier version of it',
       isDefault: true,
       arguments: { version: optionalArgument('its id, as `memory log` shows it') },
-      options: { json },
       examples: ['memory', 'memory show 20261121T051000000Z'],
-      load: async () => (await import('../data/memory.ts')).memoryShowCommand,
+      operation: 'memoryShow',
+      input: ({ version }) => (version === undefined ? {} : { id: version }),
+      show: async () => (await import('../data/memory.ts')).memoryLines,
     }),
-    command({
+    asking({
       name: 'facts',
       description: 'list the facts of the memory with the day on which each was told, and where',
-      options: { past: flag('those that no longer hold, the last ones first'), json },
+      options: { past: flag('those that no longer hold, the last ones first') },
       examples: ['memory facts', 'memory facts --past'],
-      load: async () => (await import('../data/memory.ts')).memoryFactsCommand,
+      operation: 'memoryFacts',
+      show: async () => (await import('../data/memory.ts')).factLines,
     }),
-    command({
+    asking({
       name: 'search',
       description: 'find what MEMORY.md and HISTORY.md hold',
       arguments: { text: argument('words, or a "phrase in quotes"') },
-      options: {
-        last: wholeNumber('<count>', 'how many results (default: 10)', { min: 1, max: 100, fallback: 10 }),
-        json,
-      },
+      options: { last: wholeNumber('<count>', 'how many results (default: 10)', { min: 1, max: 100, fallback: 10 }) },
       examples: ['memory search dentist', 'memory search "train to Graz" --last 3'],
-      load: async () => (await import('../data/memory.ts')).memorySearchCommand,
+      operation: 'sessionsSearch',
+      input: ({ text: words, last }) => ({ text: words, count: last, session: null }),
+      show: async () => (await import('../data/found.ts')).foundLines,
+      nothing: 'Nothing was found.',
     }),
-    command({
+    asking({
       name: 'log',
       description: 'list the earlier versions, newest first',
-      options: { json },
-      load: async () => (await import('../data/memory.ts')).memoryLogCommand,
+      operation: 'memoryLog',
+      show: async () => (await import('../data/memory.ts')).versionLines,
+      nothing: 'There are no earlier versions.',
     }),
-    command({
+    asking({
       name: 'restore',
       description: 'restore an earlier version; the current one is kept as a version',
       arguments: { version: argument('its id, as `memory log` shows it') },
-      options: { json },
       examples: ['memory restore 20261121T051000000Z'],
-      load: async () => (await import('../data/memory.ts')).memoryRestoreCommand,
+      operation: 'memoryRestore',
+      input: ({ version }) => ({ id: version }),
+      show: async () => (await import('../data/memory.ts')).restoredLines,
     }),
     command({
       name: 'forget',
@@ -130,12 +141,13 @@ export const pair: Group = {
   name: 'pair',
   description: 'people who may write because a pairing code was approved',
   commands: [
-    command({
+    asking({
       name: 'list',
       description: 'list the people who are paired, and the codes that wait for approval',
       isDefault: true,
-      options: { json },
-      load: async () => (await import('../data/pair.ts')).pairListCommand,
+      operation: 'pairList',
+      show: async () => (await import('../data/pair.ts')).pairLines,
+      nothing: 'No one is paired, and no request is waiting.',
     }),
     command({
       name: 'approve',
@@ -150,13 +162,13 @@ export const pair: Group = {
       examples: ['pair approve K7QM2XWP', 'pair approve K7QM2XWP --owner', 'pair approve telegram:123456789 --trusted'],
       load: async () => (await import('../data/pair.ts')).pairApproveCommand,
     }),
-    command({
+    asking({
       name: 'remove',
       description: 'remove a person: they may no longer write to the assistant',
       arguments: { person: argument('channel and id, such as telegram:123456789') },
-      options: { json },
       examples: ['pair remove telegram:123456789'],
-      load: async () => (await import('../data/pair.ts')).pairRemoveCommand,
+      operation: 'pairRemove',
+      show: async () => (await import('../data/pair.ts')).removedLines,
     }),
   ],
 };
@@ -165,20 +177,27 @@ export const approvals: Group = {
   name: 'approvals',
   description: 'commands that an owner allowed for good, and open questions',
   commands: [
-    command({
+    asking({
       name: 'list',
       description: 'list the commands that run without a question, and the open questions',
       isDefault: true,
-      options: { json },
-      load: async () => (await import('../data/approvals.ts')).approvalsListCommand,
+      operation: 'approvalsList',
+      show: async () => (await import('../data/approvals.ts')).approvalsLines,
+      nothing: 'No command is allowed for good, and no question is waiting.',
     }),
-    command({
+    asking({
       name: 'forget',
       description: 'withdraw a permission: the assistant asks again before it runs this command',
-      arguments: { id },
-      options: { json },
+      arguments: { id: argument('its id, as the list shows it') },
       examples: ['approvals forget 01K9ZQ3V5T8N'],
-      load: async () => (await import('../data/approvals.ts')).approvalsForgetCommand,
+      operation: 'approvalsForget',
+      show: async () => {
+        const { commandText } = await import('../data/approvals.ts');
+        return (forgotten) => ({
+          facts: { forgotten },
+          lines: [`The assistant asks again before it runs ${commandText(forgotten)}.`],
+        });
+      },
     }),
   ],
 };

@@ -15,9 +15,11 @@ export interface OutputFlags extends HomeFlag {
 /** What a command does: it is given its arguments and options by name, and resolves with the exit code. */
 type Runner<Given> = (given: Given, context: CliContext) => Promise<number>;
 
-type Values<T> = { readonly [K in keyof T]: T[K] extends Argument<infer V> | Option<infer V> ? V : never };
+/** What the arguments or options of a row are read as, by name. */
+export type Values<T> = { readonly [K in keyof T]: T[K] extends Argument<infer V> | Option<infer V> ? V : never };
 
-interface CommandRecord<A, O> {
+/** What a row is made of. */
+export interface CommandRecord<A, O> {
   readonly name: string;
   readonly description: string;
   /** It is meant where its group is called without a command. */

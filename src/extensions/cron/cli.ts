@@ -1,21 +1,30 @@
-import { argument, choice, commandRow, flagOption, textOption, type GroupPart } from '../../core/api-rows.ts';
+import {
+  argument,
+  askingRow,
+  choice,
+  commandRow,
+  flagOption,
+  textOption,
+  type GroupPart,
+} from '../../core/api-rows.ts';
 
 const json = flagOption('as JSON');
 const id = argument('id of the job');
+const schedule = { operation: 'cron', show: async () => (await import('./commands.ts')).cronShown } as const;
 
 /** `assistant cron …` */
 export const cronRows: GroupPart = {
   name: 'cron',
   description: 'reminders and scheduled tasks',
   commands: [
-    commandRow({
+    askingRow({
       name: 'list',
       description: 'list the jobs',
       isDefault: true,
-      options: { json },
-      load: async () => (await import('./commands.ts')).cronListCommand,
+      ...schedule,
+      input: () => ({ action: 'list' }),
     }),
-    commandRow({
+    askingRow({
       name: 'add',
       description: 'add a job',
       arguments: {
@@ -36,37 +45,48 @@ export const cronRows: GroupPart = {
         session: choice('<which>', 'own: a conversation of its own; main: that of the chat', {
           choices: ['own', 'main'],
         }),
-        json,
       },
       examples: [
         'cron add "in 20m" "Take the bread out"',
         'cron add "0 9 * * 1-5" "Summarise my unread mail" --kind agent --zone Europe/Vienna',
       ],
-      load: async () => (await import('./commands.ts')).cronAddCommand,
+      ...schedule,
+      input: ({ when, text, kind, id: name, zone, chat, session }) => ({
+        action: 'add',
+        job: {
+          when,
+          text,
+          kind,
+          ...(name === undefined ? {} : { id: name }),
+          ...(zone === undefined ? {} : { zone }),
+          ...(chat === undefined ? {} : { chat }),
+          ...(session === 'main' ? { session } : {}),
+        },
+      }),
     }),
-    commandRow({
+    askingRow({
       name: 'show',
       description: 'show a job and its last 20 runs',
       arguments: { id },
-      options: { json },
       examples: ['cron show take-the-bread-out'],
-      load: async () => (await import('./commands.ts')).cronOneCommand('show'),
+      ...schedule,
+      input: ({ id: job }) => ({ action: 'show', id: job }),
     }),
-    commandRow({
+    askingRow({
       name: 'remove',
       description: 'remove a job',
       arguments: { id },
-      options: { json },
       examples: ['cron remove take-the-bread-out'],
-      load: async () => (await import('./commands.ts')).cronOneCommand('remove'),
+      ...schedule,
+      input: ({ id: job }) => ({ action: 'remove', id: job }),
     }),
-    commandRow({
+    askingRow({
       name: 'disable',
       description: 'switch a job off',
       arguments: { id },
-      options: { json },
       examples: ['cron disable take-the-bread-out'],
-      load: async () => (await import('./commands.ts')).cronOneCommand('disable'),
+      ...schedule,
+      input: ({ id: job }) => ({ action: 'disable', id: job }),
     }),
     commandRow({
       name: 'run',

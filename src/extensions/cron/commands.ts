@@ -5,6 +5,7 @@ import {
   escapeInvisible,
   openAssistant,
   type OutputFlags,
+  type Shown,
   print,
 } from '../../core/api-cli.ts';
 import type { CronAnswer } from './operation.ts';
@@ -15,52 +16,9 @@ const LOOK_MS = 300;
 const MOST_WAITING_MS = 15_000;
 const MOST_RUNNING_MS = 600_000;
 
-interface AddFlags extends OutputFlags {
-  readonly when: string;
-  readonly text: string;
-  readonly kind: 'message' | 'agent' | 'command';
-  readonly id: string | undefined;
-  readonly zone: string | undefined;
-  readonly chat: string | undefined;
-  readonly session: 'own' | 'main' | undefined;
-}
-
-/** `assistant cron [list]`. */
-export async function cronListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  show(context, json, await assistant.port.request('cron', { action: 'list' }));
-  return 0;
-}
-
-/** `assistant cron add WHEN TEXT`. */
-export async function cronAddCommand(flags: AddFlags, context: CliContext): Promise<number> {
-  const { when, text, kind, id, zone, chat, session, home, json } = flags;
-  await using assistant = await openAssistant(context, home);
-  const added = await assistant.port.request('cron', {
-    action: 'add',
-    job: {
-      when,
-      text,
-      kind,
-      ...(id === undefined ? {} : { id }),
-      ...(zone === undefined ? {} : { zone }),
-      ...(chat === undefined ? {} : { chat }),
-      ...(session === 'main' ? { session } : {}),
-    },
-  });
-  show(context, json, added);
-  return 0;
-}
-
-/** `assistant cron show|remove|disable ID`. */
-export function cronOneCommand(
-  action: 'show' | 'remove' | 'disable',
-): (flags: OutputFlags & { readonly id: string }, context: CliContext) => Promise<number> {
-  return async ({ id, home, json }, context) => {
-    await using assistant = await openAssistant(context, home);
-    show(context, json, await assistant.port.request('cron', { action, id }));
-    return 0;
-  };
+/** What the schedule answered. */
+export function cronShown({ jobs, runs, text }: CronAnswer): Shown {
+  return { facts: { jobs, runs }, lines: [plain(text)] };
 }
 
 /** `assistant cron run ID`. Waits for the end of the run and fails as the run did. */
@@ -124,8 +82,8 @@ export async function cronEnableCommand(
   return 0;
 }
 
-function show(context: CliContext, json: boolean, { jobs, runs, text }: CronAnswer): void {
-  print(context, json, { facts: { jobs, runs }, lines: [plain(text)] });
+function show(context: CliContext, json: boolean, answer: CronAnswer): void {
+  print(context, json, { facts: null, ...cronShown(answer) });
 }
 
 /** Without the marks that a chat turns into type. */

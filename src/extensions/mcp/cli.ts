@@ -1,26 +1,29 @@
-import { argument, commandRow, flagOption, type GroupPart } from '../../core/api-rows.ts';
+import { argument, askingRow, commandRow, flagOption, type GroupPart } from '../../core/api-rows.ts';
 
 const json = flagOption('as JSON');
 
-/** `assistant mcp …` */
+/** `assistant mcp …`. They say themselves what doesn't work, so an assistant that is started for one of them logs nothing. */
 export const mcpRows: GroupPart = {
   name: 'mcp',
   description: 'MCP servers and the tools that you approved',
   commands: [
-    commandRow({
+    askingRow({
       name: 'list',
       description: 'list the servers of the configuration',
       isDefault: true,
-      options: { json },
-      load: async () => (await import('./commands.ts')).mcpListCommand,
+      operation: 'mcpList',
+      show: async () => (await import('./commands.ts')).mcpLines,
+      nothing: 'There are no MCP servers in the configuration.',
+      log: 'silent',
     }),
-    commandRow({
+    askingRow({
       name: 'test',
       description: 'start a server and show its tools',
       arguments: { name: argument('the server') },
-      options: { json },
       examples: ['mcp test github'],
-      load: async () => (await import('./commands.ts')).mcpTestCommand,
+      operation: 'mcpTest',
+      show: async () => (await import('./commands.ts')).testLines,
+      log: 'silent',
     }),
     commandRow({
       name: 'trust',

@@ -15,31 +15,18 @@ type ServerReport = AnswerOf<typeof mcpTest>;
 
 const LONGEST_LINE = 100;
 
-// The commands say themselves what does not work: an assistant that is started for one of them writes no log.
-
 /** `assistant mcp [list]`. */
-export async function mcpListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, home, { log: 'silent' });
-  const servers = await assistant.port.request('mcpList', {});
-  const lines = servers.flatMap((server) => [
+export function mcpLines(servers: readonly ServerFacts[]): readonly string[] {
+  return servers.flatMap((server) => [
     `${server.name}  ${stateOf(server)}`,
     `  ${oneLine(server.runs, LONGEST_LINE)}`,
     ...warningOf(server),
   ]);
-  print(context, json, { facts: servers, lines, nothing: 'There are no MCP servers in the configuration.' });
-  return 0;
 }
 
-/** `assistant mcp test NAME`: exit code 0 when it works. */
-export async function mcpTestCommand(
-  { name, home, json }: OutputFlags & { readonly name: string },
-  context: CliContext,
-): Promise<number> {
-  await using assistant = await openAssistant(context, home, { log: 'silent' });
-  const report = await assistant.port.request('mcpTest', { name });
-  const lines = [`${report.name} works: ${report.is}`, ...offerLines(report), ...warningOf(report)];
-  print(context, json, { facts: report, lines });
-  return 0;
+/** `assistant mcp test NAME`. */
+export function testLines(report: ServerReport): readonly string[] {
+  return [`${report.name} works: ${report.is}`, ...offerLines(report), ...warningOf(report)];
 }
 
 /** `assistant mcp trust NAME`: shows what is new, asks, and takes exactly that. */

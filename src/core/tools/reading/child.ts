@@ -52,7 +52,8 @@ function write(head: unknown, text = ''): void {
 }
 
 /** What V8 says of an allocation that the system refused, or that would never fit; parsers pass it on in errors of their own. */
-const REFUSED = /buffer allocation failed|failed to allocate memory|Invalid (?:array|string|typed array) length|out of memory/iu;
+const REFUSED =
+  /buffer allocation failed|failed to allocate memory|Invalid (?:array|string|typed array) length|out of memory/iu;
 
 /** V8 ends the process itself where it cannot throw. */
 function isOutOfMemory(error: unknown): boolean {

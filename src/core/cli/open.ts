@@ -1,17 +1,31 @@
-import type { Assistant } from '../app.ts';
-import { resolveHome } from '../core/config/environment.ts';
-import { loadConfig } from '../core/config/load.ts';
-import { homePaths, type HomePaths } from '../core/config/home.ts';
-import type { Program } from '../core/program.ts';
-import { AppError } from '../core/util/errors.ts';
-import type { AssistantPort } from '../core/gateway/assistant-port.ts';
-import type { CliContext } from '../core/cli/context.ts';
-import { terminalText } from '../core/cli/format.ts';
-import { wrapped } from '../core/cli/look.ts';
+import type { Assistant } from '../library/assistant.ts';
+import { resolveHome } from '../config/environment.ts';
+import { loadConfig } from '../config/load.ts';
+import { homePaths, type HomePaths } from '../config/home.ts';
+import type { Program } from '../program.ts';
+import { AppError } from '../util/errors.ts';
+import type { AssistantPort } from '../gateway/assistant-port.ts';
+import { localMinute, localSecond } from '../util/time-zone.ts';
+import type { CliContext } from './context.ts';
+import { terminalText } from './format.ts';
+import { wrapped } from './look.ts';
 
 /** Where the home of this command line is. */
 export function pathsOf(context: CliContext, home: string | undefined): HomePaths {
   return homePaths(resolveHome({ flag: home, env: context.env }), context.env);
+}
+
+/** How times are shown of a home: in its time zone. */
+export async function timesOf(
+  context: CliContext,
+  home: string | undefined,
+): Promise<{
+  readonly zone: string | null;
+  readonly minute: (at: number) => string;
+  readonly second: (at: number) => string;
+}> {
+  const zone = await zoneOf(context, home);
+  return { zone, minute: (at) => localMinute(at, zone), second: (at) => localSecond(at, zone) };
 }
 
 /** The time zone in which a home's times are shown, as in `localTime`. */
@@ -34,7 +48,7 @@ export async function programOfHome(
 ): Promise<Program> {
   const loaded = await loadConfig({ program, home: paths.home, env }).catch(() => null);
   if (loaded === null || loaded.config.plugins.length === 0) return program;
-  const { withPackages } = await import('../core/plugins/packages.ts');
+  const { withPackages } = await import('../plugins/packages.ts');
   return await withPackages(program, { paths, config: loaded.config, clock }, { byName: false });
 }
 
