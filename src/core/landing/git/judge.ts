@@ -58,10 +58,10 @@ export async function judgeGit(options: GitJudgement): Promise<readonly GitFindi
   if (now.all.size === 0) return [];
   const before = await findingsOf(new Tree(workspace), signal);
   const root = toBytes(workspace);
-  const touched = new Set(changed.flatMap((path) => selfAndAbove(join(root, path.toString('latin1')), root)));
+  const paths = new Set(changed.map((path) => join(root, path.toString('latin1'))));
+  const above = new Set([...paths].flatMap((path) => selfAndAbove(path, root)));
   const isTouched = (path: string): boolean =>
-    touched.has(path) || selfAndAbove(path, root).some((above) => changedExactly.has(above));
-  const changedExactly = new Set(changed.map((path) => join(root, path.toString('latin1'))));
+    above.has(path) || selfAndAbove(path, root).some((folder) => paths.has(folder));
   return [...now.all].flatMap(([path, whats]) =>
     [...whats]
       .filter((what) => before.all.get(path)?.has(what) !== true || (now.opaque.has(path) && isTouched(path)))

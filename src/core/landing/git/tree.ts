@@ -79,7 +79,8 @@ export class Tree {
 
   /**
    * Where a path leads, as the kernel resolves it: `..` behind a link leaves the link's target. Missing names are kept.
-   * Null where links form a loop.
+   * Null where links form a loop,
+   * and below `/proc`.
    */
   resolve(from: string, place: string): string | null {
     let path = place.startsWith('/') ? '/' : from;
@@ -89,6 +90,8 @@ export class Tree {
       if (part === undefined) return path;
       if (part === '' || part === '.') continue;
       const next = part === '..' ? dirname(path) : join(path, part);
+      // Means something else to each process.
+      if (next === '/proc') return null;
       const target = part === '..' ? undefined : this.link(next);
       if (target === undefined) {
         path = next;
