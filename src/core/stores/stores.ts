@@ -23,6 +23,7 @@ import { isEphemeral } from '../util/ephemeral-session.ts';
 import { errorMessage, type AppError } from '../util/errors.ts';
 import type { Ground } from '../assistant/base.ts';
 import { DamageReports } from './home-files.ts';
+import { Marks } from '../files/marks.ts';
 import type { KeptHome } from '../../host/homes/kept-home.ts';
 
 /** Everything that lasts. */
@@ -46,6 +47,8 @@ export interface Stores {
   readonly memory: MemoryStore;
   /** SOUL.md and its like. */
   readonly files: KeptFiles;
+  /** Which files may hold untrusted text. */
+  readonly marks: Marks;
   /** Which files hold strangers' words. */
   readonly origins: UntrustedFiles;
   readonly search: MemorySearch;
@@ -169,6 +172,13 @@ export async function openStores(
       log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsUntrusted: hasStrangersTag },
       clock,
       disk,
+    }),
+    marks: new Marks({
+      db: journal.db,
+      clock,
+      workspace: paths.workspace,
+      folders: [paths.media, paths.spill],
+      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsUntrusted: hasStrangersTag },
     }),
     changes: new ChangeLog({
       folder: join(paths.versions, 'undo'),
