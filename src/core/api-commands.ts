@@ -16,7 +16,7 @@ export { within } from './security/paths/rules.ts';
 export type { GitKeeper, GitWatch, TakenBack } from './security/sandbox/git-keeper.ts';
 export { CappedFile } from './storage/capped-file.ts';
 export { namesIn } from './storage/files.ts';
-export type { FileOrigins, ResultBits } from './files/origins.ts';
+export type { Marks, ResultBits } from './files/marks.ts';
 export { CHANGED } from './tools/registry/result.ts';
 export { cutStart } from './util/text.ts';
 export { execEnvironment } from './config/environment.ts';
