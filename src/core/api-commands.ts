@@ -18,7 +18,7 @@ export type { Changes, Landing, Verdict, View } from './landing/contract.ts';
 export { judgeGit } from './landing/git/judge.ts';
 export { CappedFile } from './storage/capped-file.ts';
 export { namesIn } from './storage/files.ts';
-export type { FileOrigins, ResultBits } from './files/origins.ts';
+export type { Marks, ResultBits } from './files/marks.ts';
 export { CHANGED } from './tools/registry/result.ts';
 export { cutStart } from './util/text.ts';
 export { execEnvironment } from './config/environment.ts';

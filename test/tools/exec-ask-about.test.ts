@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxProbe } from '../../src/core/security/enclosure/probe.ts';
 import type { EnclosureRequest, Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
-import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { createExecTool, type ExecOptions } from '../../src/extensions/exec/exec.ts';
 import type { ToolDecision } from '../../src/core/tools/registry/decide.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
+import { openMarks } from '../support/marks.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { EVERYDAY_COMMANDS } from '../fixtures/everyday-commands.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -289,17 +289,16 @@ describe('what may be allowed for good', () => {
     await mkdir(join(repository, '.git'), { recursive: true });
     await mkdir(join(repository, 'src'));
     await writeFile(join(repository, 'page.md'), 'from a page');
-    const path = join(folder.path, 'untrusted.jsonl');
-    const origins = new UntrustedFiles({ path, folders: [], clock: systemClock });
+    const marks = openMarks({ workspace });
     const options = {
       sandbox: null,
-      origins,
+      marks,
       isRemembered: () => true,
       allowCommands: [`${join(programs, 'tool')} a`],
     };
     const commands = ['git status', 'ls -l', 'tool a'].map((command) => ({ command, cwd: 'repository/src' }));
     for (const params of commands) expect(await decide(params, options)).toMatchObject({ decision: 'allow' });
-    await origins.mark('page.md', Buffer.from('from a page'));
+    await marks.record([{ path: 'repository/page.md' }], 'outside');
     for (const params of commands) {
       expect(await decide(params, options), params.command).toMatchObject({
         decision: 'ask',

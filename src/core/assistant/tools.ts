@@ -16,10 +16,10 @@ export function createTools(
   app: App,
   wrapTool: ((tool: Tool) => Tool) | undefined,
 ): Pick<App, 'tools' | 'guard' | 'sandbox' | 'files' | 'fetch'> {
-  const { journal, spill, media, changes, origins, audit } = app;
+  const { journal, spill, media, changes, marks, audit } = app;
   const { config, loaded, paths, redact, clock, random } = app;
   const { tools, agent } = config;
-  origins.alsoIn(async () => (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : [])));
+  marks.alsoIn(async () => (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : [])));
   const maxOutput = agent.toolResultChars;
   const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
   const registry = new ToolRegistry({
@@ -75,7 +75,7 @@ export function createTools(
   const files = {
     guard,
     changes,
-    origins,
+    marks,
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };

@@ -166,24 +166,21 @@ export class Marks {
     if (this.#marks.has(realPath)) await this.#options.db.write(() => this.#remove([realPath]));
   }
 
-  /** Whether text of a file is untrusted for somebody with this role. */
-  async isUntrusted(realPath: string, role: Role): Promise<boolean> {
+  /** Folders whose files are untrusted without a mark; with `log` also the log, if it holds untrusted text now. Real paths. */
+  async places({ log: withLog = false } = {}): Promise<readonly string[]> {
     const { folders = [], log } = this.#options;
-    if (countsFor(this.authorOf(realPath), role)) return true;
-    if (folders.some((folder) => within(folder, realPath) || within(realOf(folder), realPath))) return true;
-    if (log !== undefined && basename(log.path) === basename(realPath) && realOf(log.path) === realPath) {
-      return log.holdsUntrusted((await readIfExists(realPath)) ?? '');
-    }
-    return (await this.#more()).some((folder) => within(folder, realPath));
+    const isLog = withLog && log !== undefined && log.holdsUntrusted((await readIfExists(log.path)) ?? '');
+    return [...folders.map(realOf), ...(await this.#more()), ...(isLog ? [realOf(log.path)] : [])];
   }
 
-  /**
-   * The bits of a result that shows text or names of these files and folders. Files that tools may read are private to
-   * the owner.
-   */
-  async bitsOf(realPaths: Iterable<string>, role: Role): Promise<ResultBits> {
-    for (const path of realPaths) if (await this.isUntrusted(path, role)) return { private: true, untrusted: true };
-    return { private: true };
+  /** Whether text or a name of one of these files and folders is untrusted for somebody with this role. */
+  async isUntrusted(realPaths: Iterable<string>, role: Role): Promise<boolean> {
+    const paths = [...realPaths];
+    if (paths.some((path) => countsFor(this.authorOf(path), role))) return true;
+    const { log } = this.#options;
+    const mayBeLog = log !== undefined && paths.some((path) => basename(path) === basename(log.path));
+    const places = await this.places({ log: mayBeLog });
+    return paths.some((path) => places.some((place) => within(place, path)));
   }
 
   /** Drops old marks whose paths are gone. Looks at some thousand, from where the last sweep stopped; returns how many. */
@@ -271,6 +268,14 @@ export class Marks {
     const whole = resolve(this.#root, path);
     return within(workspace, whole) ? join(this.#root, relative(workspace, whole)) : whole;
   }
+}
+
+/**
+ * The bits of a result that shows text or names of these files and folders, by their real paths, to somebody with this
+ * role. Files that tools may read are private to the owner.
+ */
+export async function bitsOf(marks: Marks | undefined, realPaths: Iterable<string>, role: Role): Promise<ResultBits> {
+  return (await marks?.isUntrusted(realPaths, role)) === true ? { private: true, untrusted: true } : { private: true };
 }
 
 /** Whether text by this author is untrusted for somebody with this role. */

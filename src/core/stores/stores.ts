@@ -16,7 +16,6 @@ import { reportingDisk } from '../storage/disk.ts';
 import { MediaStore } from '../storage/media.ts';
 import { PromptParts } from '../storage/prompt-parts.ts';
 import { SpillStore } from '../storage/spill.ts';
-import { UntrustedFiles } from '../storage/untrusted-files.ts';
 import { UndoLog } from '../storage/undo-log.ts';
 import { Uploads } from '../storage/uploads.ts';
 import { isEphemeral } from '../util/ephemeral-session.ts';
@@ -49,8 +48,6 @@ export interface Stores {
   readonly files: KeptFiles;
   /** Which files may hold untrusted text. */
   readonly marks: Marks;
-  /** Which files hold strangers' words. */
-  readonly origins: UntrustedFiles;
   readonly search: MemorySearch;
   /** The conversations of code editors. */
   readonly editors: EditorSessions;
@@ -166,13 +163,6 @@ export async function openStores(
     uploads: new Uploads(join(paths.media, 'uploads'), { clock, random, disk }),
     promptParts: new PromptParts(paths.prompts, clock, disk),
     spill: new SpillStore(paths.spill, disk),
-    origins: new UntrustedFiles({
-      path: join(paths.versions, 'untrusted.jsonl'),
-      folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
-      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsUntrusted: hasStrangersTag },
-      clock,
-      disk,
-    }),
     marks: new Marks({
       db: journal.db,
       clock,

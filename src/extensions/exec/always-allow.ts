@@ -4,7 +4,7 @@ import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import {
   type CommandWords,
-  type FileOrigins,
+  type Marks,
   approvalHash,
   exactWords,
   findProgram,
@@ -88,7 +88,7 @@ interface Place {
   readonly workspace: string;
   readonly allowCommands?: readonly string[];
   readonly isRemembered?: (hash: string) => boolean;
-  readonly origins?: FileOrigins;
+  readonly marks?: Marks;
 }
 
 /**
@@ -119,7 +119,7 @@ export async function allowedForGood(command: string, place: Place): Promise<For
       ? 'an owner allowed it for good'
       : undefined;
   const around = async (): Promise<boolean> =>
-    (await place.origins?.holdsUnder(await repositoryOf(place.folder, workspace))) === true;
+    place.marks?.holdsBelow(await repositoryOf(place.folder, workspace)) === true;
   const isDoubtful = why !== undefined && reads !== 'machine' && (await around());
   return { program, hash, reads, why, isDoubtful };
 }

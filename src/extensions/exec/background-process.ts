@@ -3,7 +3,6 @@ import type {
   CappedFile,
   CommandDecision,
   CommandReach,
-  FileOrigins,
   GitKeeper,
   GitWatch,
   ResultBits,
@@ -54,7 +53,6 @@ interface ProcessOptions {
   /** Keeps what it writes. */
   readonly file: CappedFile;
   readonly clock: Clock;
-  readonly origins: FileOrigins | undefined;
 }
 
 const INPUT_WAIT_MS = 2_000;
@@ -98,22 +96,9 @@ export class BackgroundProcess {
     this.done = this.#follow();
   }
 
-  /** Starts one; rejects when it cannot be written down that what it writes may be theirs. */
   static async start(command: BackgroundCommand, options: ProcessOptions): Promise<BackgroundProcess> {
-    const { origins } = options;
     const watch = command.mayWriteTheirs ? await command.git?.begin() : undefined;
-    if (!command.mayWriteTheirs || origins === undefined) return new BackgroundProcess(command, options, watch);
-    const started = Promise.withResolvers<BackgroundProcess>();
-    const marking = origins.during(async () => {
-      const process = new BackgroundProcess(command, options, watch);
-      started.resolve(process);
-      await process.done;
-    });
-    marking.catch((error: unknown) => {
-      void watch?.end().catch(() => {});
-      started.reject(error);
-    });
-    return await started.promise;
+    return new BackgroundProcess(command, options, watch);
   }
 
   get durationMs(): number {
@@ -138,8 +123,6 @@ export class BackgroundProcess {
     const watch = await this.command.git?.begin();
     if (this.#isOver) await watch?.end();
     else this.#watch = watch;
-    // A mark that cannot be written is ignored: other failed writes report the disk.
-    void this.#options.origins?.during(() => this.done).catch(() => {});
   }
 
   /** Resolves when it was taken, or `busy` when so much waits already. */

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { backoffMs } from '../../core/api-channels.ts';
-import { CappedFile, type FileOrigins, endLeftPrograms, namesIn } from '../../core/api-commands.ts';
+import { CappedFile, endLeftPrograms, namesIn } from '../../core/api-commands.ts';
 import { ensureDirectory, readIfExists, replaceDurable } from '../../core/api-files.ts';
 import { type Executed, type ToolContext, escapeControlChars } from '../../core/api-tools.ts';
 import { type App, AppError, RecentMap, errorMessage, oneLine, sleep } from '../../core/api.ts';
@@ -41,8 +41,6 @@ export interface BackgroundOptions extends Pick<App, 'redact' | 'clock' | 'rando
   readonly wake: (news: ProcessNews) => Promise<void>;
   /** The news are known: takes them back as long as no turn has them. */
   readonly withdraw: (record: ProcessRecord) => Promise<void>;
-  /** @default nothing is known of strangers */
-  readonly origins?: FileOrigins;
 }
 
 /** In a session, and in all. */
@@ -137,7 +135,7 @@ export class BackgroundProcesses implements AsyncDisposable {
     this.#requireSlot(sessionKey);
     this.#starting += 1;
     try {
-      const { outputs, workspace, clock, origins, random, redact, records } = this.#options;
+      const { outputs, workspace, clock, random, redact, records } = this.#options;
       const id = Array.from(random.bytes(8), (byte) => SIGNS[byte % SIGNS.length]).join('');
       const folder = outputs(sessionKey);
       await ensureDirectory(folder);
@@ -158,7 +156,7 @@ export class BackgroundProcesses implements AsyncDisposable {
       await ensureDirectory(records);
       await replaceDurable(this.#recordPath(id), `${JSON.stringify(record)}\n`);
       undo.defer(() => rm(this.#recordPath(id), { force: true }));
-      const process = await BackgroundProcess.start(command, { record, mark: workspace, file, clock, origins });
+      const process = await BackgroundProcess.start(command, { record, mark: workspace, file, clock });
       undo.move();
       this.#all.set(id, process);
       void process.done.then(() => this.#ended(process));

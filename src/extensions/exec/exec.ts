@@ -5,8 +5,7 @@ import {
   type CommandDecision,
   type CommandReach,
   type CommandWords,
-  type FileOrigins,
-  type ResultBits,
+  type Marks,
   findProgram,
   guardCommand,
   readHostList,
@@ -39,6 +38,7 @@ import {
   type CommandOutcome,
   type ProgramCall,
 } from './run.ts';
+import { bitsOfCommand } from './untrusted-output.ts';
 import { descriptionOf, LONGEST_BACKGROUND_SECONDS, LONGEST_SECONDS, parametersFor, type ExecParams } from './spec.ts';
 
 type Settings = Config['tools']['exec'];
@@ -60,8 +60,8 @@ export interface ExecOptions extends Pick<Settings, 'mode' | 'timeoutSeconds' | 
   readonly allowCommands?: Settings['allowCommands'];
   /** Whether a person allowed the command with this hash for good. @default none */
   readonly isRemembered?: (hash: string) => boolean;
-  /** Which files have content of strangers. @default unknown */
-  readonly origins?: FileOrigins;
+  /** Which files may hold untrusted text. @default none */
+  readonly marks?: Marks;
   /** Limits that end a command early. @default `DEFAULT_COMMAND_LIMITS` */
   readonly limits?: Partial<CommandLimits>;
   /** Runs commands in the background. @default none: the tool does not offer it */
@@ -82,11 +82,6 @@ const NOBODY_THERE = { GIT_EDITOR: 'true', GIT_TERMINAL_PROMPT: '0', PAGER: 'cat
 const EDITORS = /^(?:vi|vim|nvim|view|vimdiff|nano|pico|emacs|micro|joe|mcedit)$/u;
 /** Options with which they do what they are told and end. */
 const UNATTENDED = /^(?:-[eEs]s?|-c|\+.*|--(?:batch|headless|version|help|eval|script|cmd).*|-[vh]|-Es)$/u;
-
-const TOOLS = 'curl|wget|aria2c|yt-dlp|ssh|scp|sftp|rsync|nc|ncat|telnet|ftp|lynx|links|w3m|gh|glab';
-const GIT = String.raw`git\s+(?:-\S+\s+)*(?:clone|fetch|pull|ls-remote|submodule|remote\s+update)`;
-const PACKAGES = String.raw`(?:npm|pnpm|yarn|bun|pip[3x]?|uv|cargo|gem|brew|apt(?:-get)?|docker|podman)\s+(?:-\S+\s+)*(?:i|install|add|ci|view|info|search|audit|update|download|pull)`;
-const FETCHES = new RegExp(String.raw`https?://|(?<![\w-])(?:${TOOLS}|${GIT}|${PACKAGES})(?![\w-])`, 'iu');
 
 /** What is known of a command before it starts. */
 interface Known {
@@ -258,8 +253,12 @@ class Commands {
   async #run(known: Known, signal: AbortSignal): Promise<Executed> {
     const { params, context, reach } = known;
     const { command, cwd, timeoutSeconds, background = false } = params;
-    const { origins, sandbox, workspace, clock, timeoutSeconds: usual } = this.#options;
-    const bits = await bitsOfCommand(command, reach, { origins, cwd: resolve(workspace, cwd ?? '.') });
+    const { marks, sandbox, workspace, clock, timeoutSeconds: usual } = this.#options;
+    const bits = await bitsOfCommand(command, reach, {
+      marks,
+      folder: known.folder,
+      workspace: await realpath(workspace),
+    });
     const mayWriteTheirs = bits.untrusted === true || context.conversation.taint.untrusted;
     const git = reach === 'anywhere' ? undefined : sandbox?.git;
     if (background && this.#options.background !== undefined) {
@@ -288,9 +287,7 @@ class Commands {
     const bounds = { ...this.#limits, seconds };
     const where = { program, cwd: known.folder, mark: workspace, bounds, clock };
     const work = (): Promise<CommandOutcome> => runCommand({ ...where, signal, permit: context.permit });
-    const { outcome, undone } = await whileWatched(mayWriteTheirs ? git : undefined, () =>
-      mayWriteTheirs && origins !== undefined ? origins.during(work) : work(),
-    );
+    const { outcome, undone } = await whileWatched(mayWriteTheirs ? git : undefined, work);
     const notes = await askToPutBack(undone, git, context);
     return { ...commandResultOf(command, outcome, reach, notes), ...bits };
   }
@@ -337,21 +334,6 @@ function requestFor({ command, cwd, background }: ExecParams): { readonly title:
     title: background === true ? 'Run a command in the background' : 'Run a command',
     detail: where + escapeControlChars(command),
   };
-}
-
-/**
- * The bits of what a command prints. It may print any file of the owner's. It may print words of strangers when it has
- * the network, when it names a file they had a part in, or when it is not enclosed and looks as if it fetched
- * something: to hold every such command for one would make `full` a mode that asks each time.
- */
-async function bitsOfCommand(
-  command: string,
-  reach: CommandReach,
-  { origins, cwd }: { readonly origins: FileOrigins | undefined; /** Absolute. */ readonly cwd: string },
-): Promise<ResultBits> {
-  const fetches = reach === 'network' || (reach === 'anywhere' && FETCHES.test(command));
-  const isUntrusted = fetches || (await origins?.isNamedIn(command, cwd)) === true;
-  return isUntrusted ? { private: true, untrusted: true } : { private: true };
 }
 
 /** The real path of a folder in the workspace; a sentence for any other. */

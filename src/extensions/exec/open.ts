@@ -20,7 +20,6 @@ export async function openExec(app: App): Promise<Contributions> {
     outputs: (sessionKey) => spill.folder(sessionKey),
     records: join(paths.home, 'processes'),
     workspace: paths.workspace,
-    origins: files.origins,
     reaches: (messageId) => journal.inbox.byId([messageId]).length > 0,
     wake: (news) => wake(app, news),
     withdraw: async ({ id, messageId }) => {
@@ -43,7 +42,7 @@ export async function openExec(app: App): Promise<Contributions> {
     environment: execEnvironment(env, tools.exec.allowEnv),
     allowHosts: tools.web.allowHosts,
     isRemembered: (hash) => journal.allowances.has(hash),
-    origins: files.origins,
+    marks: files.marks,
     background: processes,
     clock,
   });

@@ -131,3 +131,8 @@ function lies(parts: readonly string[], places: readonly string[]): boolean {
   const path = `${parts.join('/')}/`;
   return parts[0] === '' && places.some((place) => path.startsWith(`${place}/`));
 }
+
+/** Whether a relative path that comes from elsewhere stays below the folder that it's joined to. */
+export function isBelow(path: string): boolean {
+  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/u.test(part));
+}
