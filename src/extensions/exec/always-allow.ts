@@ -136,6 +136,22 @@ async function repositoryOf(folder: string, root: string): Promise<string> {
 
 /** Signs that end a word in a shell, and those that join two parts of one. */
 const BETWEEN = /[\s'"`;|&()<>{}$=:,\\!*?[\]]+/u;
+const PACKAGE = ['package.json'];
+/** Files that programs run without their being named. */
+const IMPLIED: Readonly<Record<string, readonly string[]>> = {
+  make: ['GNUmakefile', 'makefile', 'Makefile'],
+  just: ['justfile', 'Justfile', '.justfile'],
+  npm: PACKAGE,
+  npx: PACKAGE,
+  pnpm: PACKAGE,
+  yarn: PACKAGE,
+  bun: PACKAGE,
+  rake: ['Rakefile'],
+  cmake: ['CMakeLists.txt'],
+  cargo: ['Cargo.toml', 'build.rs'],
+  tox: ['tox.ini'],
+  pytest: ['conftest.py', 'pytest.ini', 'pyproject.toml'],
+};
 /** Longer words are no paths. */
 const LONGEST_WORD = 4_096;
 const MOST_FOLDERS = 8;
@@ -155,7 +171,8 @@ export async function namedFiles(
   const parts = [...named, ...named.flatMap((word) => word.split(BETWEEN))];
   // In the sandbox `~` is the workspace.
   const inSandbox = parts.filter((part) => within(home, part)).map((part) => join(workspace, relative(home, part)));
-  const words = new Set([...command.split(BETWEEN), ...parts, ...inSandbox]);
+  const implied = invocations.flatMap(({ name }) => IMPLIED[name] ?? []);
+  const words = new Set([...command.split(BETWEEN), ...parts, ...inSandbox, ...implied]);
   const found = new Map<string, string>();
   // Also the folders that it names, in which relative names may be meant too.
   const folders = [folder];

@@ -4,6 +4,7 @@ import { PAGE_MARGIN } from '../../core/api-tools.ts';
 import { FROM, type App, type Contributions } from '../../core/api.ts';
 import { BackgroundProcesses, type ProcessNews } from './background.ts';
 import { createExecTool } from './exec.ts';
+import { markChanged } from './landing.ts';
 import { dropOldAllowances } from './old-allowances.ts';
 import { processTool } from './process-tool.ts';
 
@@ -22,6 +23,9 @@ export async function openExec(app: App): Promise<Contributions> {
     workspace: paths.workspace,
     reaches: (messageId) => journal.inbox.byId([messageId]).length > 0,
     wake: (news) => wake(app, news),
+    markChanged: async (folder, from) => {
+      if (files.marks !== undefined) await markChanged(files.marks, folder, { from, to: clock.now() });
+    },
     withdraw: async ({ id, messageId }) => {
       const [asked] = journal.inbox.byId([messageId]);
       if (asked !== undefined) await journal.inbox.withdrawInternal({ ...asked, externalId: externalIdOf(id) });

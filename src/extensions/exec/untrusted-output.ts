@@ -33,7 +33,7 @@ export async function bitsOfCommand(command: string, reach: CommandReach, place:
 }
 
 /** The folder below the workspace in which a command runs; the workspace, where it runs there or leads out of its folder. */
-function topFolder(command: string, { folder, workspace }: Place): string {
+export function topFolder(command: string, { folder, workspace }: Place): string {
   if (LEAVES.test(command) || command.includes(workspace)) return workspace;
   const [top = ''] = folder.slice(workspace.length + 1).split('/');
   return resolve(workspace, top);
