@@ -59,6 +59,12 @@ function sandbox(probe: SandboxProbe = AVAILABLE, onEnclose?: (request: Enclosur
   };
 }
 
+/** Says that commands can run on views. */
+const VIEWS: NonNullable<ExecOptions['landing']> = {
+  probe: async () => ({ available: true }),
+  open: () => Promise.reject(new Error('nothing runs here')),
+};
+
 function tool(options: Partial<ExecOptions> = {}): ReturnType<typeof createExecTool> {
   return createExecTool({
     mode: 'auto',
@@ -68,6 +74,7 @@ function tool(options: Partial<ExecOptions> = {}): ReturnType<typeof createExecT
     maxConcurrent: 4,
     workspace,
     environment: { PATH: `${programs}:/usr/bin:/bin`, HOME: '/home/somebody' },
+    landing: VIEWS,
     clock: systemClock,
     ...options,
   });
@@ -141,6 +148,46 @@ describe('who is asked about a command', () => {
     const params = { command: 'ls', network: true };
     expect(await decide(params)).toMatchObject({ decision: 'ask', reason: 'It wants to reach the network.' });
     expect(await decide(params, { network: true })).toEqual({ decision: 'allow' });
+  });
+
+  const UNTRUSTED = { untrusted: true, private: true, source: 'a web page' };
+  const none: ExecOptions['landing'] = {
+    ...VIEWS,
+    probe: async () => ({ available: false, reason: 'the workspace is on overlayfs', remedy: 'Put it on a volume.' }),
+  };
+  const inUntrusted = async (params: Params, options: Partial<ExecOptions> = {}): Promise<ToolDecision> =>
+    await decisionOf(tool(options), params, testToolContext({ workingDirectory: workspace, taint: UNTRUSTED }));
+
+  test('nobody, in a conversation with untrusted text, where it runs on a view', async () => {
+    expect(await inUntrusted({ command: 'make' })).toEqual({ decision: 'allow' });
+  });
+
+  test('the owner, in a conversation with untrusted text, where there is no view', async () => {
+    expect(await inUntrusted({ command: 'make' }, { landing: none })).toMatchObject({
+      decision: 'ask',
+      reason:
+        "This conversation contains text from a web page. There's no copy-on-write view because the workspace is on overlayfs, so what it changes takes effect before anyone can check it. Put it on a volume.",
+    });
+    expect(await decide('make', { landing: none })).toEqual({ decision: 'allow' });
+  });
+
+  test('the owner, in a conversation with untrusted text, when it is to run in the background', async () => {
+    const background = { begin: () => Promise.reject(new Error('no')), folders: () => [] };
+    const params = { command: 'make', background: true };
+    expect(await inUntrusted(params, { background })).toMatchObject({
+      decision: 'ask',
+      reason: expect.stringContaining('It runs in the background'),
+    });
+    expect(await decide(params, { background })).toEqual({ decision: 'allow' });
+  });
+
+  test('the owner, when the network is open to all but there is no view, or it is to run in the background', async () => {
+    const background = { begin: () => Promise.reject(new Error('no')), folders: () => [] };
+    const options = { network: true, background };
+    expect(await decide('ls', { ...options, landing: none })).toMatchObject({
+      reason: expect.stringMatching(/^The command can reach the internet. There's no copy-on-write view/u),
+    });
+    expect(await decide({ command: 'ls', background: true }, options)).toMatchObject({ decision: 'ask' });
   });
 
   test.each(['sudo id', 'curl http://10.0.0.1/', 'crontab -e'])(

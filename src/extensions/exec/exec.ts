@@ -38,7 +38,6 @@ import {
   DEFAULT_COMMAND_LIMITS,
   runCommand,
   type CommandLimits,
-  type CommandOutcome,
   type ProgramCall,
 } from './run.ts';
 import { bitsOfCommand, topFolder } from './untrusted-output.ts';
@@ -66,7 +65,7 @@ export interface ExecOptions extends Pick<Settings, 'mode' | 'timeoutSeconds' | 
   /** Which files may hold untrusted text. @default none */
   readonly marks?: Marks;
   /** Runs commands on copy-on-write views. @default there are none */
-  readonly landing?: Landing;
+  readonly landing?: Pick<Landing, 'probe' | 'open'>;
   /** Limits that end a command early. @default `DEFAULT_COMMAND_LIMITS` */
   readonly limits?: Partial<CommandLimits>;
   /** Runs commands in the background. @default none: the tool does not offer it */
@@ -173,12 +172,12 @@ class Commands {
     const known = { words, params, context, reach, folder, bits, isTheirs, isOnView } as const;
     const reason = sentences(
       guarded.decision === 'ask' ? guarded.reason : '',
-      whyNoView !== null && (untrusted || reach === 'network') ? sentences(whyNoView, capitalized(whyJudged(known))) : '',
       mode === 'ask'
         ? 'Every command needs your approval (tools.exec.mode is ask).'
         : mode === 'full'
           ? ''
           : (whyOutside ?? (params.network === true && !network ? 'It wants to reach the network.' : '')),
+      ...(whyNoView !== null && (untrusted || reach === 'network') ? [capitalized(whyJudged(known)), whyNoView] : []),
     );
     // Files are read only where somebody may have to say yes.
     const mayAsk = reason !== '' || untrusted || context.approval !== null;
@@ -317,7 +316,7 @@ class Commands {
         },
       );
       const title = oneLine(`ran ${escapeControlChars(command)}`, 80);
-      if (landed === null) return { title, output: nothingKept('the command was stopped'), isError: true, ...bits };
+      if (landed === null) return { title, output: nothingKept('it was stopped'), isError: true, ...bits };
       const { outcome, notes, hasLanded, diff } = landed;
       const result = commandResultOf(command, outcome, reach, notes);
       return { ...result, ...(hasLanded ? {} : { isError: true, failure: notes.join(' ') }), ...(diff === undefined ? {} : { diff }), ...bits };
@@ -377,7 +376,7 @@ function editorIn({ invocations }: CommandWords): string | undefined {
 function whyJudged({ context, reach }: Pick<Known, 'context' | 'reach'>): string {
   const { untrusted, source } = context.conversation.taint;
   if (untrusted) return `this conversation contains text from ${source ?? 'outside'}`;
-  return reach === 'network' ? 'the command can reach the network' : 'files in its folder hold text from others';
+  return reach === 'network' ? 'the command can reach the internet' : 'files in its folder hold text from others';
 }
 
 function capitalized(text: string): string {

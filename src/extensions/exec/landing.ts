@@ -44,12 +44,12 @@ const RENAME_NOTE =
  */
 export async function runOnView(
   { command, why, run, context, busyFolders }: LandedCommand,
-  { landing, marks }: { readonly landing: Landing; readonly marks: Marks | undefined },
+  { landing, marks }: { readonly landing: Pick<Landing, 'open'>; readonly marks: Marks | undefined },
   signal: AbortSignal,
 ): Promise<Landed> {
   await using view = await landing.open({ signal });
   const full = new AbortController();
-  using _watch = view.watch(() => full.abort(new AppError('view-full', 'The command was ended because it changed more than fits into the copy of the workspace on which it ran. Nothing that it changed was kept.')));
+  using _watch = view.watch(() => full.abort(new AppError('view-full', 'The command was ended because its changes took too much space. None of them were kept.')));
   const { program } = run;
   const environment = { ...program.environment, GIT_OPTIONAL_LOCKS: '0' };
   const outcome = await runCommand({
@@ -58,7 +58,7 @@ export async function runOnView(
     signal: AbortSignal.any([signal, full.signal]),
   });
   const hints = RENAME_FAILED.test(outcome.output) ? [RENAME_NOTE] : [];
-  if (outcome.wasEnded) return { outcome, hasLanded: false, notes: [...hints, nothingKept('the command was ended early')] };
+  if (outcome.wasEnded) return { outcome, hasLanded: false, notes: [...hints, nothingKept('it was ended early')] };
   let diff = '';
   const { sessionKey: session, turnId: turn, id: callId } = context.call;
   const result = await view.land({
@@ -70,15 +70,15 @@ export async function runOnView(
     busyFolders,
     ...{ session, turn, callId, command, signal },
   });
-  if ('notLanded' in result) return { outcome, hasLanded: false, notes: [...hints, nothingKept(result.notLanded)] };
+  if ('notLanded' in result) return { outcome, hasLanded: false, notes: [...hints, result.notLanded] };
   const { paths, canUndo } = result.landed;
   const lasting = paths.length > 0 && !canUndo ? ['What it changed can’t be undone with /undo.'] : [];
   return { outcome, hasLanded: true, notes: [...hints, ...lasting], ...(diff === '' ? {} : { diff }) };
 }
 
-/** Says that nothing has landed. `reason`: a sentence or clause. */
+/** Says that nothing has landed. `reason`: a clause. */
 export function nothingKept(reason: string): string {
-  return sentences('Nothing that the command changed was kept, so the workspace is as it was before', reason);
+  return `None of the command's changes were kept because ${reason}.`;
 }
 
 /** Asks a person about protected places, set-id files, what git would run and deletions that couldn't be undone. */
@@ -88,7 +88,7 @@ async function judge(
 ): Promise<Verdict> {
   const findings = await judgeGit({
     workspace: changes.before(''),
-    after: changes.after(''),
+    after: changes.root,
     changed: changes.paths.map(({ path }) => Buffer.from(path)),
     signal,
   });
@@ -100,14 +100,14 @@ async function judge(
   if (lines.length === 0) return { lands: true };
   const detail = escapeControlChars(lines.join('\n'));
   if (detail.length > LONGEST_QUESTION)
-    return { lands: false, reason: 'What needs the owner’s approval is too long to be shown. Change less at a time.' };
+    return { lands: false, reason: `${nothingKept('what needs the owner’s approval is too long to show')} Change less at a time.` };
   const reason = `The command has ended, and these changes need your approval because ${why}. If you decline, nothing that it changed is kept.`;
   const answer = await people.approve({ title: 'Keep what a command changed', detail, reason, part: 1 });
   signal.throwIfAborted();
   if (answer.approved) return { lands: true };
   const places = [...changes.needsApproval.flatMap(({ paths }) => paths), ...findings.map(({ path }) => path)];
   const named = [...new Set(places)].slice(0, MOST_LISTED).map(escapeControlChars).join(', ');
-  return { lands: false, reason: sentences(`It needs the owner’s approval for ${named}`, answer.reason) };
+  return { lands: false, reason: sentences(nothingKept(`the owner didn’t approve what it changed in ${named}`), answer.reason) };
 }
 
 function listed(paths: readonly string[]): readonly string[] {

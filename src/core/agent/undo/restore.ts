@@ -4,15 +4,18 @@ import type { RestoredThing } from '../../extension.ts';
 import type { ChangeLog, RecordedChange } from '../../storage/change-log.ts';
 import type { UndoItem } from '../../storage/undo-log.ts';
 import { restoreFiles } from './restore-files.ts';
+import { restoreLandings } from './restore-landings.ts';
 import { errorMessage } from '../../util/errors.ts';
 import type { TurnPlace } from './undo.ts';
 
 /** Restores what these turns changed, oldest first. Done twice it does nothing more; `dry` only says what it would do. */
 export async function restore(
-  { changes, memory, search, editors, guard, plugins }: App,
+  { changes, memory, search, editors, guard, plugins, landing }: App,
   turns: readonly TurnPlace[],
   { dry }: { readonly dry: boolean },
 ): Promise<readonly UndoItem[]> {
+  const landings = turns.flatMap(({ session, turn }) => landing.ofTurn(session, turn));
+  const byCommands = await restoreLandings(landings, landing, { dry });
   const made = (await Promise.all(turns.map(({ session, turn }) => changes.of(session, turn)))).flat();
   const jobs = (await Promise.all(turns.map(({ session, turn }) => changes.jobsOf(session, turn)))).flat();
   const memoryPath = await realFile(memory.path);
@@ -32,8 +35,13 @@ export async function restore(
     const ids = [...new Set(jobs.map(({ job }) => job))];
     return ids.map((job) => ({ job, outcome: 'left' as const, reason: errorMessage(error) }));
   });
+  const named = new Set(byCommands.map(({ name }) => name));
   return [
-    ...files.map(({ path, outcome, reason }) => ({ kind: 'file' as const, name: path, outcome, reason })),
+    ...byCommands,
+    // A file that a command changed after a tool is as the tool left it once the command is undone.
+    ...files
+      .filter(({ path, outcome }) => !named.has(path) || (!dry && outcome !== 'left'))
+      .map(({ path, outcome, reason }) => ({ kind: 'file' as const, name: path, outcome, reason })),
     ...taken.map(({ fact, outcome, reason }) => ({ kind: 'memory' as const, name: fact, outcome, reason })),
     ...restored.map(({ job, outcome, reason }) => ({ kind: 'job' as const, name: job, outcome, reason })),
   ];
