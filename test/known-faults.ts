@@ -72,56 +72,6 @@ export const KNOWN_FAULTS = {
   ]),
   ...rows(
     {
-      fixedBy: '23c',
-      why: 'What git would run is read as bytes there when a command lands, which replaces the walk of repositories.',
-    },
-    [
-      'S7 a bare repository whose name is not UTF-8',
-      'S7 a common folder that is not UTF-8',
-      'S7 a link to a name that is not UTF-8',
-      'S7 a name that is not UTF-8',
-      'S7 a repository below a name that is not UTF-8',
-    ],
-  ),
-  ...rows(
-    {
-      fixedBy: '23c',
-      why: 'Commands of tainted conversations work on a view there, which replaces the protection of files by their inodes.',
-    },
-    [
-      'S9 AGENTS.md',
-      'S9 AGENTS.md, edited by the assistant',
-      'S9 AGENTS.md, written by the assistant',
-      'S9 HEARTBEAT.md',
-      'S9 HEARTBEAT.md, edited by the assistant',
-      'S9 SOUL.md',
-      'S9 SOUL.md, edited by the assistant',
-      'S9 TOOLS.md',
-      'S9 TOOLS.md, edited by the assistant',
-      'S9 USER.md',
-      'S9 USER.md, edited by the assistant',
-    ],
-  ),
-  ...rows(
-    {
-      fixedBy: '23c',
-      why: 'A command that landed can be undone there.',
-    },
-    [
-      'S10 files that a program removes',
-      'S10 files that are emptied',
-      'S10 files that are found and deleted',
-      'S10 files that are moved into nothing',
-      'S10 files that are overwritten',
-      'S10 files that are removed',
-    ],
-  ),
-  ...rows(
-    { fixedBy: '23c', why: 'A question about a program lists and shows the marked files there, once marks are paths.' },
-    ['S11 bash', 'S11 make', 'S11 node', 'S11 python', 'S11 sh'],
-  ),
-  ...rows(
-    {
       fixedBy: '26',
       why: 'What a group says without meaning the bot is kept in memory until the channels are redone.',
     },

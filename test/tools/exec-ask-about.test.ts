@@ -224,7 +224,7 @@ describe('what a command does, for the decision about strangers', () => {
 describe('what a command prints', () => {
   const bits = async (params: Params): Promise<Pick<ToolResult, 'untrusted' | 'private'>> => {
     const { untrusted, private: isPrivate } = await runPlanned(
-      tool(),
+      tool({ landing: { ...VIEWS, probe: async () => ({ available: false, reason: 'nothing is mounted here' }) } }),
       params,
       testToolContext({ workingDirectory: workspace }),
     );
