@@ -1,6 +1,7 @@
 import { added, type Migration } from '../storage/open-database.ts';
 import { firstHeartbeatTable, heartbeatTable } from './schema/automation.ts';
 import { channelLogTables } from './schema/channel-log.ts';
+import { landingsTable } from './schema/landings.ts';
 import { archiveTable, factTables } from './schema/memory.ts';
 import {
   afterPowerLoss,
@@ -91,4 +92,5 @@ export const journalMigrations: readonly Migration[] = [
         PRIMARY KEY (model, name)
       ) STRICT, WITHOUT ROWID;
   `),
+  landingsTable,
 ];
