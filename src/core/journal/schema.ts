@@ -2,6 +2,7 @@ import { added, type Migration } from '../storage/open-database.ts';
 import { firstHeartbeatTable, heartbeatTable } from './schema/automation.ts';
 import { channelLogTables } from './schema/channel-log.ts';
 import { markTable } from './schema/files.ts';
+import { landingsTable } from './schema/landings.ts';
 import { archiveTable, factTables } from './schema/memory.ts';
 import {
   afterPowerLoss,
@@ -93,4 +94,5 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
   `),
   markTable,
+  landingsTable,
 ];

@@ -86,7 +86,10 @@ export interface LandedFacts {
 
 /** Everything that a command changed. */
 export interface Changes {
-  /** Every path that was added, changed or removed, with all files in added and removed folders. Parents come before their entries. */
+  /**
+   * Every path that was added, changed or removed, with everything in added folders. A removed folder stands for what it held.
+   * Parents come before their entries.
+   */
   readonly paths: readonly ChangedPath[];
   /** What a mark is set for: added folders as a whole, other added and changed files by themselves. */
   readonly marks: readonly { readonly path: string; readonly isFolder: boolean }[];
