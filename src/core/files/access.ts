@@ -218,10 +218,9 @@ export async function writeThrough(
   const change = { sessionKey, turnId, callId, path: place.path };
   const known = marks?.authorOf(place.path) ?? null;
   const authors = [authorOf(context), author, read == null ? null : (marks?.authorOf(read.path) ?? null)];
-  const theirs = authors.filter((one) => one !== null).reduce<MarkAuthor | null>(
-    (weak, one) => (weak === null ? one : weakerOf(weak, one)),
-    null,
-  );
+  const theirs = authors
+    .filter((one) => one !== null)
+    .reduce<MarkAuthor | null>((weak, one) => (weak === null ? one : weakerOf(weak, one)), null);
   await changes.recordChange({
     ...change,
     folders: place.newFolders,
@@ -231,9 +230,9 @@ export async function writeThrough(
   // A folder's name is text as well.
   const named = [place.path, ...place.newFolders].map((one) => ({ path: one }));
   if (theirs !== null) await marks?.record(named, theirs);
-  await (await versioned?.(place.path))?.keepPresent(
-    `a file tool changed ${basename(place.path)}${known === null ? '' : WAS_MARKED}`,
-  );
+  await (
+    await versioned?.(place.path)
+  )?.keepPresent(`a file tool changed ${basename(place.path)}${known === null ? '' : WAS_MARKED}`);
   const written = await putFile(place, { path, bytes, before: replaced }, context);
   if (written.found !== undefined) {
     await changes.recordChange({ ...change, before: { bytes, mode, author: theirs }, after: written.found });

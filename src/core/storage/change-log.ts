@@ -57,7 +57,9 @@ const lineSchema = z.object({
   call: z.string(),
   path: z.string(),
   /** SHA-256 in hex; a null hash: no copy was kept. */
-  before: z.object({ hash: z.string().nullable(), mode: z.number(), author: z.string().nullable().exactOptional() }).nullable(),
+  before: z
+    .object({ hash: z.string().nullable(), mode: z.number(), author: z.string().nullable().exactOptional() })
+    .nullable(),
   after: z.string().nullable(),
   folders: z.array(z.string()).exactOptional(),
 });

@@ -22,13 +22,18 @@ export const trustCommand = ({ marks }: App): ChatCommand => ({
       if (all === 0) return 'Others have not helped to write any file that I know of.';
       const shown = marks.below('/', MOST).map((path) => `- ${code(marks.nameOf(path))}`);
       const rest = all > MOST ? [`… and ${all - MOST} more`] : [];
-      return ['Others may have helped to write these. If you trust one, send `/trust` and its path:', ...shown, ...rest].join('\n');
+      return [
+        'Others may have helped to write these. If you trust one, send `/trust` and its path:',
+        ...shown,
+        ...rest,
+      ].join('\n');
     }
     const path = marks.realOf(given);
     const gone = await marks.forget(path);
     const above = marks.folderAbove(path);
     const name = code(marks.nameOf(path) || 'the workspace');
-    if (above !== null) return `${name} is still untrusted because it is in ${code(marks.nameOf(above))}; trust that folder with \`/trust ${marks.nameOf(above)}\`.`;
+    if (above !== null)
+      return `${name} is still untrusted because it is in ${code(marks.nameOf(above))}; trust that folder with \`/trust ${marks.nameOf(above)}\`.`;
     if (gone === 0) return `${name} is not marked, so there is nothing to clear.`;
     return `I trust ${name} from now on${gone === 1 ? '' : ` (${plural(gone, 'mark')} cleared)`}.`;
   },
