@@ -10,23 +10,6 @@ export interface KnownFault {
 
 /** Known faults by id. Keys start with the finding's id, e.g. `S1 read by a command`. */
 export const KNOWN_FAULTS = {
-  ...rows(
-    {
-      fixedBy: '23c',
-      why: 'Marks become paths in the journal there, and commands of tainted conversations work on a view.',
-    },
-    [
-      'S1 MEMORY.md',
-      'S1 README of a clone',
-      'S1 cat of a pattern',
-      'S1 cat of what a command wrote',
-      'S1 find that reads',
-      'S1 grep of a folder',
-      'S1 head of a pattern',
-      'S1 read after cp',
-      'S1 read after mv',
-    ],
-  ),
   ...rows({ fixedBy: '23c', why: 'Addresses count by their author there, which replaces the comparison of texts.' }, [
     'S2 in a background command that fails',
     'S2 in a file that is read',
@@ -63,13 +46,6 @@ export const KNOWN_FAULTS = {
       'S4 nothing that is sent',
     ],
   ),
-  ...rows({ fixedBy: '23c', why: 'Files carry the role of their author only once marks are rows of the journal.' }, [
-    'S6 as a table',
-    'S6 as the name of a file',
-    'S6 found by a search',
-    'S6 in a folder',
-    'S6 read as a file',
-  ]),
   ...rows(
     {
       fixedBy: '26',

@@ -179,7 +179,8 @@ describe('text of a file is untrusted', () => {
 });
 
 describe('many marks', () => {
-  const many = (count: number, path: (n: number) => string) => Array.from({ length: count }, (_, n) => ({ path: path(n) }));
+  const many = (count: number, path: (n: number) => string) =>
+    Array.from({ length: count }, (_, n) => ({ path: path(n) }));
 
   test('in one folder become one mark of that folder, and none is forgotten', async () => {
     const marks = open();

@@ -171,7 +171,11 @@ describe('what a search finds', () => {
     await world.files.put('sub/b.md', 'their words\n');
     await world.files.put('named by them/c.txt', 'x');
     await world.marks.record([{ path: 'sub/b.md' }, { path: 'named by them' }], 'outside');
-    for (const args of [{ pattern: 'words' }, { pattern: 'their', path: 'sub/b.md' }, { pattern: 'their', mode: 'files' }]) {
+    for (const args of [
+      { pattern: 'words' },
+      { pattern: 'their', path: 'sub/b.md' },
+      { pattern: 'their', mode: 'files' },
+    ]) {
       expect(bits(await world.call('grep', args)), JSON.stringify(args)).toEqual(THEIRS);
     }
     expect(bits(await world.call('glob', { pattern: '*.txt' }))).toEqual(THEIRS);

@@ -9,7 +9,7 @@ import { AppError } from '../util/errors.ts';
 import { failureLine } from '../tools/registry/result.ts';
 import type { ApprovalRequest, EffectTarget, Planned, ToolContext } from '../tools/tool.ts';
 import { decodeText } from './text.ts';
-import { weakerOf, type MarkAuthor, type Marks } from './marks.ts';
+import { WAS_MARKED, weakerOf, type MarkAuthor, type Marks } from './marks.ts';
 
 /** A file whose earlier texts are kept for the owner, such as MEMORY.md. */
 export interface VersionedFile {
@@ -216,21 +216,23 @@ export async function writeThrough(
   const { sessionKey, turnId, id: callId } = context.call;
   const mode = (place.stat?.mode ?? 0o600) & 0o777;
   const change = { sessionKey, turnId, callId, path: place.path };
+  const known = marks?.authorOf(place.path) ?? null;
   const authors = [authorOf(context), author, read == null ? null : (marks?.authorOf(read.path) ?? null)];
-  const theirs = authors.filter((one) => one !== null).reduce<MarkAuthor | null>(
-    (weak, one) => (weak === null ? one : weakerOf(weak, one)),
-    null,
-  );
+  const theirs = authors
+    .filter((one) => one !== null)
+    .reduce<MarkAuthor | null>((weak, one) => (weak === null ? one : weakerOf(weak, one)), null);
   await changes.recordChange({
     ...change,
     folders: place.newFolders,
-    before: replaced === null ? null : { bytes: replaced.bytes, mode, author: marks?.authorOf(place.path) ?? null },
+    before: replaced === null ? null : { bytes: replaced.bytes, mode, author: known },
     after: bytes,
   });
   // A folder's name is text as well.
   const named = [place.path, ...place.newFolders].map((one) => ({ path: one }));
   if (theirs !== null) await marks?.record(named, theirs);
-  await (await versioned?.(place.path))?.keepPresent(`a file tool changed ${basename(place.path)}`);
+  await (
+    await versioned?.(place.path)
+  )?.keepPresent(`a file tool changed ${basename(place.path)}${known === null ? '' : WAS_MARKED}`);
   const written = await putFile(place, { path, bytes, before: replaced }, context);
   if (written.found !== undefined) {
     await changes.recordChange({ ...change, before: { bytes, mode, author: theirs }, after: written.found });

@@ -37,6 +37,9 @@ export type ResultBits = Pick<ToolResult, 'untrusted' | 'private'>;
 export const TEXT_SOURCE = 'a file that others helped to write';
 export const NAMES_SOURCE = 'file names that others chose';
 
+/** Ends the reason of a version that was kept of a marked file, so that a restore marks the file again. */
+export const WAS_MARKED = ' (others helped to write it)';
+
 /** Above this many marks, the marks in large folders become one mark of the folder. */
 const MOST_MARKS = 50_000;
 const MOST_IN_FOLDER = 1_000;
@@ -295,8 +298,8 @@ function foldersAbove(path: string): readonly string[] {
   return folders;
 }
 
-/** An unknown author is the weakest. */
-function asAuthor(author: string): MarkAuthor {
+/** A stored author; an unknown one is the weakest. */
+export function asAuthor(author: string): MarkAuthor {
   return author === 'guest' || author === 'trusted' ? author : 'outside';
 }
 

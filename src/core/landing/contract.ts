@@ -99,6 +99,8 @@ export interface Changes {
   readonly bytes: number;
   /** Bytes that the undo copies will take. */
   readonly undoBytes: number;
+  /** Where the whole workspace can be read as it will be, for as long as `judge` takes. */
+  readonly root: string;
   /** Real path of what will be there. Open it with O_NOFOLLOW and O_NONBLOCK: the command decided what it is. */
   after(path: string): string;
   /** Real path in the workspace. Open it with O_NOFOLLOW and O_NONBLOCK. */

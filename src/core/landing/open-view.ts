@@ -147,6 +147,7 @@ export class OpenView implements View {
       needsApproval: this.#questions(set),
       after: (path) => join(layers.folder, 'upper', path),
       before: (path) => join(layers.workspace, path),
+      root: this.#merged?.path ?? '',
     };
   }
 

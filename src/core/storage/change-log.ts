@@ -26,7 +26,7 @@ export interface FileChange {
   readonly before: {
     readonly bytes: Uint8Array | null;
     readonly mode: number;
-    /** Who wrote it, where it was marked. @default it wasn't */
+    /** Whose text it may hold, as it was marked; null: not marked. @default not known */
     readonly author?: string | null;
   } | null;
   /** The new content; null: the file is removed. */
@@ -57,7 +57,9 @@ const lineSchema = z.object({
   call: z.string(),
   path: z.string(),
   /** SHA-256 in hex; a null hash: no copy was kept. */
-  before: z.object({ hash: z.string().nullable(), mode: z.number(), author: z.string().exactOptional() }).nullable(),
+  before: z
+    .object({ hash: z.string().nullable(), mode: z.number(), author: z.string().nullable().exactOptional() })
+    .nullable(),
   after: z.string().nullable(),
   folders: z.array(z.string()).exactOptional(),
 });
@@ -194,7 +196,7 @@ export class ChangeLog {
       before:
         before === null
           ? null
-          : { hash, mode: before.mode, ...(before.author == null ? {} : { author: before.author }) },
+          : { hash, mode: before.mode, ...(before.author === undefined ? {} : { author: before.author }) },
       after: after === null ? null : sha256(after),
       ...(folders.length === 0 ? {} : { folders: [...folders] }),
     };

@@ -111,6 +111,7 @@ export class Sweeper implements AsyncDisposable {
       }
       count('audit files', await this.#app.audit.prune(clock.now() - AUDIT_KEPT_MS));
       count('conversations', await this.#tapes());
+      count('marks of deleted files', await this.#app.marks.sweep(this.#pace()));
       await this.#app.changes.prune(clock.now());
       await this.#app.undone.prune(clock.now());
       count('parts of prompts', await this.#parts());

@@ -10,7 +10,7 @@ import type { TurnPlace } from './undo.ts';
 
 /** Restores what these turns changed, oldest first. Done twice it does nothing more; `dry` only says what it would do. */
 export async function restore(
-  { changes, memory, search, editors, guard, plugins, landing }: App,
+  { changes, marks, memory, search, editors, guard, plugins, landing }: App,
   turns: readonly TurnPlace[],
   { dry }: { readonly dry: boolean },
 ): Promise<readonly UndoItem[]> {
@@ -25,7 +25,7 @@ export async function restore(
   );
   const others = facts === null ? made : made.filter(({ path }) => path !== memoryPath);
   const roots = turns.map(({ session }) => editors.folderOf(session)).filter((folder) => folder !== undefined);
-  const files = await restoreFiles(others, { guard, copies: changes, roots, dry });
+  const files = await restoreFiles(others, { guard, copies: changes, marks, roots, dry });
   const taken = facts === null || facts.length === 0 ? [] : await memory.takeBack(facts, { dry }).catch(leftAll);
   if (!dry && taken.length > 0) search.scheduleSync();
   const [part] = plugins.each('undo').map(([, undo]) => undo);
