@@ -45,7 +45,7 @@ export async function ownersGit(folder: string, witness: string): Promise<void> 
 }
 
 /** The paths that differ between two folders, relative to them. */
-async function differences(a: Buffer, b: Buffer, at = Buffer.alloc(0)): Promise<Buffer[]> {
+async function differences(a: Buffer, b: Buffer, at: Buffer = Buffer.alloc(0)): Promise<Buffer[]> {
   const slash = Buffer.from('/');
   const names = new Map<string, Buffer>();
   for (const folder of [a, b])

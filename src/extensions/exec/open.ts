@@ -47,6 +47,7 @@ export async function openExec(app: App): Promise<Contributions> {
     allowHosts: tools.web.allowHosts,
     isRemembered: (hash) => journal.allowances.has(hash),
     marks: files.marks,
+    landing: app.landing,
     background: processes,
     clock,
   });

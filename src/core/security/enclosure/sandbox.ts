@@ -44,6 +44,8 @@ export interface Sandbox extends AsyncDisposable {
 /** What commands cannot write. */
 const FILES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
 const FOLDERS = ['memory', 'skills'];
+/** What commands can't write, of the core; changes to it need approval where a view lets them happen. */
+export const PROTECTED_PLACES: readonly string[] = [...FILES, ...FOLDERS];
 /** Credentials directly in a read root. */
 const SECRETS = '.ssh .aws .gnupg .kube .netrc .npmrc .pypirc .pgpass .git-credentials .env'.split(' ');
 /** Places of the system's own; a read root over them would undo the isolation. */
