@@ -334,7 +334,7 @@ class Commands {
   async #changesIn({ params: { command }, context, reach, folder }: Known): Promise<string> {
     const workspace = await realpath(this.#options.workspace);
     const isEverywhere = context.conversation.taint.untrusted || reach !== 'workspace';
-    return isEverywhere ? workspace : topFolder(command, { folder, workspace });
+    return isEverywhere ? workspace : await topFolder(command, { folder, workspace });
   }
 
   /** What runs it, with the environment that it may see. */

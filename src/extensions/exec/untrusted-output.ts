@@ -1,3 +1,4 @@
+import { readdir, realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { within, type CommandReach, type Marks, type ResultBits } from '../../core/api-commands.ts';
 
@@ -28,15 +29,36 @@ export async function bitsOfCommand(command: string, reach: CommandReach, place:
   const fetches = reach === 'network' || (reach === 'anywhere' && FETCHES.test(command));
   const { marks } = place;
   const isUntrusted =
-    fetches || marks?.holdsBelow(topFolder(command, place)) === true || (await reachesPlaces(command, place));
+    fetches || marks?.holdsBelow(await topFolder(command, place)) === true || (await reachesPlaces(command, place));
   return isUntrusted ? { private: true, untrusted: true } : { private: true };
 }
 
-/** The folder below the workspace in which a command runs; the workspace, where it runs there or leads out of its folder. */
-export function topFolder(command: string, { folder, workspace }: Place): string {
-  if (LEAVES.test(command) || command.includes(workspace)) return workspace;
+/** The top-level folder in which a command runs; the workspace, where it runs there or leads out of its folder. */
+export async function topFolder(command: string, place: Omit<Place, 'marks'>): Promise<string> {
+  const { folder, workspace } = place;
   const [top = ''] = folder.slice(workspace.length + 1).split('/');
-  return resolve(workspace, top);
+  if (top === '' || LEAVES.test(command) || command.includes(workspace)) return workspace;
+  const own = resolve(workspace, top);
+  return (await leadsOut(command, place, own)) ? workspace : own;
+}
+
+/** Whether a word of a command, or a link in the folder where it runs, leads to another folder of the workspace. */
+async function leadsOut(command: string, { folder, workspace }: Omit<Place, 'marks'>, top: string): Promise<boolean> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const links = entries.flatMap((entry) => (entry.isSymbolicLink() ? [entry.name] : []));
+  for (const name of [...links, ...wordsOf(command)]) {
+    const real = await realpath(resolve(folder, name)).catch(() => null);
+    if (real !== null && within(workspace, real) && !within(top, real)) return true;
+  }
+  return false;
+}
+
+/** What may be paths in a command, up to the first wildcard. */
+function wordsOf(command: string): readonly string[] {
+  return command
+    .split(/[\s'"`;|&<>()$={},:]+/u)
+    .map((word) => word.replace(/[^/]*[*?[].*$/u, ''))
+    .filter((word) => word !== '' && !word.includes('\0'));
 }
 
 /** Whether a command runs in, names or walks through a place that is untrusted without a mark, or names a folder above it. */
@@ -44,8 +66,7 @@ async function reachesPlaces(command: string, { marks, folder }: Place): Promise
   const places = (await marks?.places({ log: true })) ?? [];
   if (places.length === 0) return false;
   const walks = WALKS.test(command);
-  const words = command.split(/[\s'"`;|&<>()$={},:]+/u).map((word) => word.replace(/[^/]*[*?[].*$/u, ''));
-  const paths = words.filter((word) => word !== '' && !word.includes('\0')).map((word) => resolve(folder, word));
+  const paths = wordsOf(command).map((word) => resolve(folder, word));
   return places.some(
     (place) =>
       within(place, folder) ||
