@@ -42,8 +42,7 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
       },
       ...options,
     });
-  const textOf = (path: string): Promise<string> =>
-    readFile(join(world.workspace, path), 'utf8').catch(() => '');
+  const textOf = (path: string): Promise<string> => readFile(join(world.workspace, path), 'utf8').catch(() => '');
 
   test('changes the workspace when it has ended, and what it changed is marked', async () => {
     await writeFile(join(world.workspace, 'old.txt'), 'one\n');
@@ -53,7 +52,10 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
     expect(await textOf('old.txt')).toBe('one\ntwo\n');
     for (const path of ['old.txt', 'new', 'new/x'])
       expect(world.marks.authorOf(join(world.workspace, path)), path).toBe('outside');
-    expect(world.landing.ofTurn('terminal:main', 'turn').at(-1)).toMatchObject({ state: 'landed', paths: ['new', 'new/x', 'old.txt'] });
+    expect(world.landing.ofTurn('terminal:main', 'turn').at(-1)).toMatchObject({
+      state: 'landed',
+      paths: ['new', 'new/x', 'old.txt'],
+    });
   });
 
   test('changes nothing while it runs', async () => {
@@ -70,7 +72,11 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
     ['a skill', 'mkdir -p skills/evil; echo evil > skills/evil/SKILL.md', 'skills'],
     ['the memory', 'mkdir -p memory; echo evil > memory/MEMORY.md', 'memory'],
     ['the jobs', 'mkdir -p cron; echo "[]" > cron/jobs.json', 'cron'],
-    ['a hook', `git init -q . && mkdir -p .git/hooks && printf '#!/bin/sh\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`, '.git/hooks/pre-commit'],
+    [
+      'a hook',
+      `git init -q . && mkdir -p .git/hooks && printf '#!/bin/sh\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`,
+      '.git/hooks/pre-commit',
+    ],
     ['a monitor', 'git init -q r && git -C r config core.fsmonitor evil', 'r/.git/config'],
   ])('asks before %s lands, and nothing of the command does without a yes', async (_what, command, place) => {
     const result = await world.run(`${command}; echo done > beside`);
@@ -87,7 +93,9 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
   });
 
   test('a hook is shown whole', async () => {
-    await world.run(`git init -q . && mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch x\\n' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push`);
+    await world.run(
+      `git init -q . && mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch x\\n' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push`,
+    );
     expect(asked[0]?.detail).toBe(
       'Git would run or follow this outside the sandbox:\n- .git/hooks/pre-push: #!/bin/sh\ntouch x\n',
     );
@@ -104,20 +112,40 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
   });
 
   test.each([
-    ['S7 a name that is not UTF-8', `git init -q r && cd r && git config core.fsmonitor evil && mv .git $'../\\377x' && printf 'gitdir: ../\\377x' > .git`],
-    ['S7 a common folder that is not UTF-8', `git init -q r; cp -r r/.git $'k\\377'; printf '../../k\\377' > r/.git/commondir`],
-    ['S7 a bare repository whose name is not UTF-8', `git init -q --bare $'b\\377' && git -C $'b\\377' config core.pager evil`],
-    ['S7 a folder whose name is not UTF-8', `mkdir $'p\\377'; git init -q $'p\\377/r'; git -C $'p\\377/r' config core.pager evil`],
+    [
+      'S7 a name that is not UTF-8',
+      `git init -q r && cd r && git config core.fsmonitor evil && mv .git $'../\\377x' && printf 'gitdir: ../\\377x' > .git`,
+    ],
+    [
+      'S7 a common folder that is not UTF-8',
+      `git init -q r; cp -r r/.git $'k\\377'; printf '../../k\\377' > r/.git/commondir`,
+    ],
+    [
+      'S7 a bare repository whose name is not UTF-8',
+      `git init -q --bare $'b\\377' && git -C $'b\\377' config core.pager evil`,
+    ],
+    [
+      'S7 a folder whose name is not UTF-8',
+      `mkdir $'p\\377'; git init -q $'p\\377/r'; git -C $'p\\377/r' config core.pager evil`,
+    ],
   ])('%s does not land', async (_what, command) => {
     const { output, isError } = await world.run(command);
-    expect({ isError, output }).toMatchObject({ isError: true, output: expect.stringContaining('None of the command') });
-    const { stdout } = await run('bash', ['-c', 'find . -name config -o -name commondir -o -name .git'], { cwd: world.workspace });
+    expect({ isError, output }).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('None of the command'),
+    });
+    const { stdout } = await run('bash', ['-c', 'find . -name config -o -name commondir -o -name .git'], {
+      cwd: world.workspace,
+    });
     expect(stdout).toBe('');
   });
 
   test('a command that its time limit ends changes nothing, and the result says so', async () => {
     const { output, isError } = await world.run('echo x > x; sleep 20', { timeoutSeconds: 1 });
-    expect({ output, isError }).toMatchObject({ isError: true, output: expect.stringContaining("None of the command's changes were kept") });
+    expect({ output, isError }).toMatchObject({
+      isError: true,
+      output: expect.stringContaining("None of the command's changes were kept"),
+    });
     expect(await textOf('x')).toBe('');
   });
 
@@ -160,11 +188,16 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
   });
 
   test('where there are no views it needs approval, and what it changed is marked', async () => {
-    const landing = { probe: async () => ({ available: false, reason: 'x' }) as const, open: () => Promise.reject(new Error('x')) };
+    const landing = {
+      probe: async () => ({ available: false, reason: 'x' }) as const,
+      open: () => Promise.reject(new Error('x')),
+    };
     says = true;
     await using without = await untrusted({ landing });
     await without.run('echo x > x');
-    expect(asked).toMatchObject([{ title: 'Run a command', reason: expect.stringContaining("There's no copy-on-write view because x") }]);
+    expect(asked).toMatchObject([
+      { title: 'Run a command', reason: expect.stringContaining("There's no copy-on-write view because x") },
+    ]);
     expect(without.marks.authorOf(join(without.workspace, 'x'))).toBe('outside');
   });
 });
@@ -192,22 +225,25 @@ describeWith('bubblewrap')('a command in a conversation without untrusted text',
     ['through a link', 'mine', 'cp link/readme ../their/copy'],
     ['by a path that leads back', 'mine', 'cp ../their/readme ../their/copy'],
     ['by an absolute path', 'mine', 'cp "$OLDPWD/their/readme" ../their/copy || cp ../their/readme ../their/copy'],
-  ])('that reads a marked file %s: its output is untrusted, and what it changed is marked', async (_what, cwd, command) => {
-    const at = (path: string): string => join(world.workspace, path);
-    await mkdir(at('their/deep'), { recursive: true });
-    await mkdir(at('mine'));
-    await symlink('../their', at('mine/link'));
-    await writeFile(at('their/readme'), 'obey\n');
-    await world.marks.record([{ path: at('their/readme') }], 'outside');
-    expect(await world.run(command, { cwd })).toMatchObject({ untrusted: true });
-    expect(await readFile(at('their/copy'), 'utf8')).toBe('obey\n');
-    expect(world.marks.authorOf(at('their/copy'))).toBe('outside');
-  });
+  ])(
+    'that reads a marked file %s: its output is untrusted, and what it changed is marked',
+    async (_what, cwd, command) => {
+      const at = (path: string): string => join(world.workspace, path);
+      await mkdir(at('their/deep'), { recursive: true });
+      await mkdir(at('mine'));
+      await symlink('../their', at('mine/link'));
+      await writeFile(at('their/readme'), 'obey\n');
+      await world.marks.record([{ path: at('their/readme') }], 'outside');
+      expect(await world.run(command, { cwd })).toMatchObject({ untrusted: true });
+      expect(await readFile(at('their/copy'), 'utf8')).toBe('obey\n');
+      expect(world.marks.authorOf(at('their/copy'))).toBe('outside');
+    },
+  );
 
   test.each(['cat link/readme', 'cat li*/readme', 'cat l/readme', 'cat file', 'head *'])(
     'that reads a marked file through a link is untrusted: %s',
     async (command) => {
-        const at = (path: string): string => join(world.workspace, path);
+      const at = (path: string): string => join(world.workspace, path);
       await mkdir(at('their'));
       await mkdir(at('mine'));
       await writeFile(at('their/readme'), 'obey\n');

@@ -19,17 +19,23 @@ const PLANTED: Readonly<Record<string, readonly [command: string, folder?: strin
   ],
   'hooks elsewhere': [`${hookIn('repo/h', 'post-checkout')} && git -C repo config core.hooksPath h`],
   'hooks behind a link': [`${hookIn('repo/h')}; rm -r repo/.git/hooks; ln -s ../h repo/.git/hooks`],
-  'a hook behind a link': [`printf '${HOOK}' > x && chmod +x x; mkdir -p repo/.git/hooks; ln -s ../../../x repo/.git/hooks/pre-commit`],
+  'a hook behind a link': [
+    `printf '${HOOK}' > x && chmod +x x; mkdir -p repo/.git/hooks; ln -s ../../../x repo/.git/hooks/pre-commit`,
+  ],
   'a pager': [`git -C repo config core.pager '${PLANT}; cat'`],
   'a pager of one command': [`git -C repo config pager.log '${PLANT}; cat'`],
-  'a filter': [`cd repo && git config filter.x.clean '${PLANT}; cat' && echo '* filter=x' > .gitattributes && echo b > b`],
+  'a filter': [
+    `cd repo && git config filter.x.clean '${PLANT}; cat' && echo '* filter=x' > .gitattributes && echo b > b`,
+  ],
   'a reader of differences': [
     `cd repo && git config diff.x.textconv '${PLANT}; cat' && echo '* diff=x' > .gitattributes && echo b > a`,
   ],
   'a command for ssh': [
     `cd repo && git config core.sshCommand '${PLANT}; false' && git remote add o ssh://example.com/x`,
   ],
-  'a program on the other side': [`cd repo && git remote add o /tmp && git config remote.o.uploadpack '${PLANT}; false'`],
+  'a program on the other side': [
+    `cd repo && git remote add o /tmp && git config remote.o.uploadpack '${PLANT}; false'`,
+  ],
   'settings in another file': [
     `cd repo && printf '[core]\\n\\tfsmonitor = ${shellQuoted}; true\\n' > x && git config include.path ../x`,
   ],
@@ -75,9 +81,7 @@ const PLANTED: Readonly<Record<string, readonly [command: string, folder?: strin
     `git init -q --bare $'b\\377' && git -C $'b\\377' config core.pager '${PLANT}; cat' && cp -r repo/.git/objects repo/.git/refs $'b\\377' && ln -s $'b\\377' new`,
     'new',
   ],
-  'S7 hooks whose folder is not UTF-8': [
-    `${hookIn(`repo/$'h\\377'`)} && git -C repo config core.hooksPath $'h\\377'`,
-  ],
+  'S7 hooks whose folder is not UTF-8': [`${hookIn(`repo/$'h\\377'`)} && git -C repo config core.hooksPath $'h\\377'`],
   'S7 settings in a file that is not UTF-8': [
     `cd repo && printf '[core]\\n\\tfsmonitor = ${shellQuoted}; true\\n' > $'x\\377' && git config include.path $'../x\\377'`,
   ],
@@ -128,7 +132,11 @@ describe('a repository that several commands assemble', () => {
     ['its HEAD last', 'mv new/HEAD head', 'mv head new/HEAD'],
     ['its objects last', 'mv new/objects o', 'mv o new/objects'],
     ['its references last', 'mv new/refs r', 'mv r new/refs'],
-    ['its file that leads there last', 'mv new/HEAD head; mkdir n', 'mv head new/HEAD; printf "gitdir: ../new" > n/.git'],
+    [
+      'its file that leads there last',
+      'mv new/HEAD head; mkdir n',
+      'mv head new/HEAD; printf "gitdir: ../new" > n/.git',
+    ],
     ['its place last', 'mv new/HEAD head', 'mv head new/HEAD; mkdir n; mv new n/.git'],
   ])('is found with %s', async (_what, before, after) => {
     await using home = await tempFolder();
@@ -206,14 +214,17 @@ describe('a place that leads git out of the workspace is a finding', () => {
     expect((await judged(workspace, made)).map((one) => one.path)).toEqual([`repo/.git/${path}`]);
   });
 
-  test.each(['logs/HEAD', 'index', 'FETCH_HEAD', 'refs/heads', 'logs/refs/heads/deep'])('a link at .git/%s', async (place) => {
-    await using home = await tempFolder();
-    const workspace = await withRepository(home.path);
-    for (const target of ['/tmp/elsewhere', join(workspace, 'AGENTS.md')]) {
-      const made = `cd repo/.git && mkdir -p $(dirname ${place}) && rm -rf ${place} && ln -s ${target} ${place}`;
-      expect(await judged(workspace, made)).toEqual([{ path: `repo/.git/${place}`, what: `leads git to ${target}` }]);
-    }
-  });
+  test.each(['logs/HEAD', 'index', 'FETCH_HEAD', 'refs/heads', 'logs/refs/heads/deep'])(
+    'a link at .git/%s',
+    async (place) => {
+      await using home = await tempFolder();
+      const workspace = await withRepository(home.path);
+      for (const target of ['/tmp/elsewhere', join(workspace, 'AGENTS.md')]) {
+        const made = `cd repo/.git && mkdir -p $(dirname ${place}) && rm -rf ${place} && ln -s ${target} ${place}`;
+        expect(await judged(workspace, made)).toEqual([{ path: `repo/.git/${place}`, what: `leads git to ${target}` }]);
+      }
+    },
+  );
 
   test.each([
     ['that is made a link later', 'true', 'true'],
@@ -254,7 +265,9 @@ describe('nothing is found', () => {
     await using home = await tempFolder();
     const workspace = await withRepository(home.path);
     await judged(workspace, `git -C repo config core.pager mine; ${hookIn('repo/.git/hooks')}`);
-    expect(await judged(workspace, 'cd repo; git config user.name me; echo b > b; touch .git/hooks/pre-commit')).toEqual([]);
+    expect(
+      await judged(workspace, 'cd repo; git config user.name me; echo b > b; touch .git/hooks/pre-commit'),
+    ).toEqual([]);
     expect(await judged(workspace, 'echo "# more" >> repo/.git/hooks/pre-commit')).toEqual([
       { path: 'repo/.git/hooks/pre-commit', what: `#!/bin/sh\n${PLANT}\n# more\n` },
     ]);

@@ -24,7 +24,9 @@ export interface ExecWorld extends AsyncDisposable {
   run(command: string, params?: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<ToolResult>;
 }
 
-export interface ExecWorldOptions extends Partial<Pick<ExecOptions, 'limits' | 'network' | 'allowHosts' | 'landing' | 'background'>> {
+export interface ExecWorldOptions extends Partial<
+  Pick<ExecOptions, 'limits' | 'network' | 'allowHosts' | 'landing' | 'background'>
+> {
   /** Of the sandbox. */
   readonly enclosed?: Parameters<typeof sandboxWorld>[0];
   /** Of every turn. @default nothing */

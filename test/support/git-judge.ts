@@ -82,6 +82,13 @@ export async function isThere(path: string): Promise<boolean> {
 /** A workspace with one repository, `repo`, that has one commit. */
 export async function withRepository(home: string): Promise<string> {
   const workspace = join(home, 'workspace');
-  await run('bash', ['-c', `mkdir -p ${workspace}/repo && cd ${workspace}/repo && git init -q && echo a > a && git add a && git ${ID} commit -q -m a`], { env: environment(home) });
+  await run(
+    'bash',
+    [
+      '-c',
+      `mkdir -p ${workspace}/repo && cd ${workspace}/repo && git init -q && echo a > a && git add a && git ${ID} commit -q -m a`,
+    ],
+    { env: environment(home) },
+  );
   return workspace;
 }

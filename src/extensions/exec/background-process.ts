@@ -1,10 +1,5 @@
 import type { Permit } from '../../core/api-channels.ts';
-import type {
-  CappedFile,
-  CommandDecision,
-  CommandReach,
-  ResultBits,
-} from '../../core/api-commands.ts';
+import type { CappedFile, CommandDecision, CommandReach, ResultBits } from '../../core/api-commands.ts';
 import { type Clock, errorMessage, sleep } from '../../core/api.ts';
 import type { ProcessRecord } from './background.ts';
 import { CommandOutput, withoutControls } from './output.ts';

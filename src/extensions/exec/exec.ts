@@ -33,13 +33,7 @@ import { allowedForGood, namedFiles, onlyReads, type ForGood } from './always-al
 import type { BackgroundProcesses } from './background.ts';
 import { markChanged, nothingKept, runOnView } from './landing.ts';
 import { markedFiles } from './marked-files.ts';
-import {
-  commandResultOf,
-  DEFAULT_COMMAND_LIMITS,
-  runCommand,
-  type CommandLimits,
-  type ProgramCall,
-} from './run.ts';
+import { commandResultOf, DEFAULT_COMMAND_LIMITS, runCommand, type CommandLimits, type ProgramCall } from './run.ts';
 import { bitsOfCommand, topFolder } from './untrusted-output.ts';
 import { descriptionOf, LONGEST_BACKGROUND_SECONDS, LONGEST_SECONDS, parametersFor, type ExecParams } from './spec.ts';
 
@@ -181,7 +175,12 @@ class Commands {
     );
     // Files are read only where somebody may have to say yes.
     const mayAsk = reason !== '' || untrusted || context.approval !== null;
-    const request = requestFor(params, mayAsk && reach === 'anywhere' ? await markedFiles(command, words, { marks, folder, workspace: await realpath(workspace) }) : '');
+    const request = requestFor(
+      params,
+      mayAsk && reach === 'anywhere'
+        ? await markedFiles(command, words, { marks, folder, workspace: await realpath(workspace) })
+        : '',
+    );
     const plan: Plan = {
       about,
       run: (signal) => this.#run(known, signal),
@@ -292,7 +291,11 @@ class Commands {
       const asks = context.approval !== null;
       const start = { command, cwd: known.folder, program: await this.#program(known), permit: context.permit };
       const marksIn = isTheirs ? await this.#changesIn(known) : null;
-      return await this.#options.background.begin({ ...start, bits, marksIn, bounds, reach, asks, check }, context, signal);
+      return await this.#options.background.begin(
+        { ...start, bits, marksIn, bounds, reach, asks, check },
+        context,
+        signal,
+      );
     }
     const seconds = Math.min(timeoutSeconds ?? usual, LONGEST_SECONDS);
     const waiting = this.#slots.hold(signal, context.call.id);
@@ -309,24 +312,32 @@ class Commands {
     const run = { program, cwd: known.folder, mark: workspace, bounds, clock, permit: context.permit };
     if (isOnView && landing !== undefined) {
       const busyFolders = (): readonly string[] => this.#options.background?.folders() ?? [];
-      const landed = await runOnView({ command, why: whyJudged(known), run, context, busyFolders }, { landing, marks }, signal).catch(
-        (error: unknown) => {
-          if (signal.aborted) return null;
-          throw error;
-        },
-      );
+      const landed = await runOnView(
+        { command, why: whyJudged(known), run, context, busyFolders },
+        { landing, marks },
+        signal,
+      ).catch((error: unknown) => {
+        if (signal.aborted) return null;
+        throw error;
+      });
       const title = oneLine(`ran ${escapeControlChars(command)}`, 80);
       if (landed === null) return { title, output: nothingKept('it was stopped'), isError: true, ...bits };
       const { outcome, notes, hasLanded, diff } = landed;
       const result = commandResultOf(command, outcome, reach, notes);
-      return { ...result, ...(hasLanded ? {} : { isError: true, failure: notes.join(' ') }), ...(diff === undefined ? {} : { diff }), ...bits };
+      return {
+        ...result,
+        ...(hasLanded ? {} : { isError: true, failure: notes.join(' ') }),
+        ...(diff === undefined ? {} : { diff }),
+        ...bits,
+      };
     }
     const from = clock.now();
     try {
       const outcome = await runCommand({ ...run, signal });
       return { ...commandResultOf(command, outcome, reach), ...bits };
     } finally {
-      if (isTheirs && marks !== undefined) await markChanged(marks, await this.#changesIn(known), { from, to: clock.now() });
+      if (isTheirs && marks !== undefined)
+        await markChanged(marks, await this.#changesIn(known), { from, to: clock.now() });
     }
   }
 

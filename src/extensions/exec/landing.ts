@@ -1,6 +1,13 @@
 import { open } from 'node:fs/promises';
 import { constants } from 'node:fs';
-import { changedBetween, judgeGit, type Changes, type Landing, type Marks, type Verdict } from '../../core/api-commands.ts';
+import {
+  changedBetween,
+  judgeGit,
+  type Changes,
+  type Landing,
+  type Marks,
+  type Verdict,
+} from '../../core/api-commands.ts';
 import { previewOf, type ToolContext, escapeControlChars, imageType } from '../../core/api-tools.ts';
 import { AppError, plural, sentences } from '../../core/api.ts';
 import { runCommand, type CommandOptions, type CommandOutcome } from './run.ts';
@@ -49,7 +56,14 @@ export async function runOnView(
 ): Promise<Landed> {
   await using view = await landing.open({ signal });
   const full = new AbortController();
-  using _watch = view.watch(() => full.abort(new AppError('view-full', 'The command was ended because its changes took too much space. None of them were kept.')));
+  using _watch = view.watch(() =>
+    full.abort(
+      new AppError(
+        'view-full',
+        'The command was ended because its changes took too much space. None of them were kept.',
+      ),
+    ),
+  );
   const { program } = run;
   const environment = { ...program.environment, GIT_OPTIONAL_LOCKS: '0' };
   const outcome = await runCommand({
@@ -84,7 +98,11 @@ export function nothingKept(reason: string): string {
 /** Asks a person about protected places, set-id files, what git would run and deletions that couldn't be undone. */
 async function judge(
   changes: Changes,
-  { why, people, signal }: { readonly why: string; readonly people: ToolContext['people']; readonly signal: AbortSignal },
+  {
+    why,
+    people,
+    signal,
+  }: { readonly why: string; readonly people: ToolContext['people']; readonly signal: AbortSignal },
 ): Promise<Verdict> {
   const findings = await judgeGit({
     workspace: changes.before(''),
@@ -100,14 +118,20 @@ async function judge(
   if (lines.length === 0) return { lands: true };
   const detail = escapeControlChars(lines.join('\n'));
   if (detail.length > LONGEST_QUESTION)
-    return { lands: false, reason: `${nothingKept('what needs the owner’s approval is too long to show')} Change less at a time.` };
+    return {
+      lands: false,
+      reason: `${nothingKept('what needs the owner’s approval is too long to show')} Change less at a time.`,
+    };
   const reason = `The command has ended, and these changes need your approval because ${why}. If you decline, nothing that it changed is kept.`;
   const answer = await people.approve({ title: 'Keep what a command changed', detail, reason, part: 1 });
   signal.throwIfAborted();
   if (answer.approved) return { lands: true };
   const places = [...changes.needsApproval.flatMap(({ paths }) => paths), ...findings.map(({ path }) => path)];
   const named = [...new Set(places)].slice(0, MOST_LISTED).map(escapeControlChars).join(', ');
-  return { lands: false, reason: sentences(nothingKept(`the owner didn’t approve what it changed in ${named}`), answer.reason) };
+  return {
+    lands: false,
+    reason: sentences(nothingKept(`the owner didn’t approve what it changed in ${named}`), answer.reason),
+  };
 }
 
 function listed(paths: readonly string[]): readonly string[] {
@@ -147,7 +171,11 @@ async function textOf(path: string): Promise<string | null> {
  * Marks what a command has changed in a folder of the workspace since then (ms since 1970), where it could not run on a
  * view. A folder that is too large to be looked through is marked as a whole.
  */
-export async function markChanged(marks: Marks, folder: string, span: { readonly from: number; readonly to: number }): Promise<void> {
+export async function markChanged(
+  marks: Marks,
+  folder: string,
+  span: { readonly from: number; readonly to: number },
+): Promise<void> {
   const { files, unseen } = await changedBetween(folder, [span]);
   const paths = [
     ...files.map((path) => ({ path: `${folder}/${path}` })),

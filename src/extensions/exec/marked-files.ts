@@ -18,7 +18,11 @@ const MOST_CHARS = 2_000;
 export async function markedFiles(
   command: string,
   words: CommandWords,
-  { marks, folder, workspace }: { readonly marks: Marks | undefined; readonly folder: string; readonly workspace: string },
+  {
+    marks,
+    folder,
+    workspace,
+  }: { readonly marks: Marks | undefined; readonly folder: string; readonly workspace: string },
 ): Promise<string> {
   if (marks === undefined) return '';
   const named = Object.keys(await namedFiles(command, words, { folder, workspace }))
@@ -32,7 +36,11 @@ export async function markedFiles(
   const texts = await Promise.all(
     [...new Set(named)].slice(0, MOST_SHOWN).map(async (path) => `\n\n${marks.nameOf(path)}:\n${await textOf(path)}`),
   );
-  const list = ['Files that others helped to write and that it may run or read:', ...shown, ...(rest > 0 ? [`… and ${rest} more`] : [])];
+  const list = [
+    'Files that others helped to write and that it may run or read:',
+    ...shown,
+    ...(rest > 0 ? [`… and ${rest} more`] : []),
+  ];
   return escapeControlChars(`\n\n${list.join('\n')}${texts.join('')}`);
 }
 

@@ -83,7 +83,11 @@ export function processTool(options: ProcessToolOptions): Tool {
       if (action === 'poll') return { about, reaches, run: (signal) => poll(process, params, signal, options) };
       if (action === 'kill') return { about, reaches, run: () => kill(process, options) };
       const run = (): Promise<Executed> => write(process, params, conversation.taint.untrusted);
-      return { about, run, ...(process.end === null ? judgedWrite(params, process, conversation.taint.untrusted) : {}) };
+      return {
+        about,
+        run,
+        ...(process.end === null ? judgedWrite(params, process, conversation.taint.untrusted) : {}),
+      };
     },
   });
 }
@@ -199,7 +203,9 @@ function judgedWrite(
   const reason = sentences(
     guarded.decision === 'ask' ? guarded.reason : '',
     asks ? 'The command that reads it needed your approval.' : '',
-    isTainted ? 'This conversation contains text from others, and what the command does with it takes effect before anyone can check it.' : '',
+    isTainted
+      ? 'This conversation contains text from others, and what the command does with it takes effect before anyone can check it.'
+      : '',
   );
   return {
     ...(reach === 'workspace' ? {} : { reaches: { action: { kind: 'networked-exec' }, ...request } }),

@@ -92,9 +92,13 @@ describeWith('bubblewrap')('what wipes the owner’s files in a conversation wit
       'files that are emptied line by line': run('sed -i d diary.md letters/one.md'),
       'files that are moved into nothing': run('mv diary.md /tmp/; mv letters /tmp/'),
       'files that are overwritten': run('for f in diary.md letters/*; do echo x > $f; done'),
-      'files that are overwritten with zeros': run('for f in diary.md letters/*; do dd if=/dev/zero of=$f count=1; done'),
+      'files that are overwritten with zeros': run(
+        'for f in diary.md letters/*; do dd if=/dev/zero of=$f count=1; done',
+      ),
       'files that a program removes': run(`node -e 'fs.rmSync("letters",{recursive:true});fs.rmSync("diary.md")'`),
-      'files that another program removes': run(`python3 -c 'import os; os.remove("diary.md"); os.remove("letters/one.md")'`),
+      'files that another program removes': run(
+        `python3 -c 'import os; os.remove("diary.md"); os.remove("letters/one.md")'`,
+      ),
       'files that are shredded': run('shred -u diary.md letters/one.md'),
       'files that are packed away': run('tar --remove-files -cf /tmp/x.tar diary.md letters'),
       'files that git cleans away': run('git init -q . && git clean -fdxq diary.md letters'),

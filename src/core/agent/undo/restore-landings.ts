@@ -25,7 +25,11 @@ export async function restoreLandings(
       continue;
     }
     const undone = await landing.undo(id, new AbortController().signal);
-    put(paths, undone.undone ? 'as-before' : 'left', undone.undone ? '' : `the command is undone whole or not at all, and ${undone.reason}`);
+    put(
+      paths,
+      undone.undone ? 'as-before' : 'left',
+      undone.undone ? '' : `the command is undone whole or not at all, and ${undone.reason}`,
+    );
     if (!undone.undone) put(undone.changed, 'left', 'it has changed since');
   }
   return [...items.values()];

@@ -137,7 +137,9 @@ class Search {
     for (const name of ['config', 'config.worktree']) this.#settings(join(folder, name), { folder, base, read });
     this.#hooks(join(folder, 'hooks'));
     // Git also looks for a remote by its name here.
-    this.#remotes(join(folder, 'remotes'), base, (text) => [...text.matchAll(/^URL:[ \t]*(.*)/gmu)].map(([, url = '']) => url));
+    this.#remotes(join(folder, 'remotes'), base, (text) =>
+      [...text.matchAll(/^URL:[ \t]*(.*)/gmu)].map(([, url = '']) => url),
+    );
     this.#remotes(join(folder, 'branches'), base, (text) => [text.replace(/[#\n][^]*$/u, '')]);
     for (const { name } of this.#list(join(folder, 'worktrees')))
       this.#places(join(folder, 'worktrees', name, 'gitdir'), join(folder, 'worktrees', name));
@@ -222,7 +224,8 @@ class Search {
           const target = this.#tree.resolve(base, place);
           return place.startsWith('~') || target === null || !this.#tree.isInside(target);
         };
-        if (makesGitRun({ key: 'remote.old.url', value: url }, leadsOut)) this.findings.add(join(folder, name), `leads git to ${url}`);
+        if (makesGitRun({ key: 'remote.old.url', value: url }, leadsOut))
+          this.findings.add(join(folder, name), `leads git to ${url}`);
       }
     }
   }

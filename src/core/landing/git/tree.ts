@@ -85,7 +85,7 @@ export class Tree {
   resolve(from: string, place: string): string | null {
     let path = place.startsWith('/') ? '/' : from;
     const parts = place.split('/').toReversed();
-    for (let links = 0; ; ) {
+    for (let links = 0; ;) {
       const part = parts.pop();
       if (part === undefined) return path;
       if (part === '' || part === '.') continue;
