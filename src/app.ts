@@ -338,9 +338,10 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
   const models = createModels(base, { permit: kept?.permit, keeper: stores.journal.modelFacts });
   add({ models });
   const agent = createAgent(making, kept?.wrapTool ?? parts.wrapTool);
-  const { sandbox, consolidation } = app;
+  const { sandbox, landing, consolidation } = app;
   const reloader = createReloader(app, kept?.keepFiles);
   if (sandbox !== null) stack.use(sandbox);
+  stack.use(landing);
   stack.use(app.providerResults);
   stack.use(agent.catalog);
   stack.use(agent.skillNews);

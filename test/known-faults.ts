@@ -10,23 +10,6 @@ export interface KnownFault {
 
 /** Known faults by id. Keys start with the finding's id, e.g. `S1 read by a command`. */
 export const KNOWN_FAULTS = {
-  ...rows(
-    {
-      fixedBy: '23c',
-      why: 'Marks become paths in the journal there, and commands of tainted conversations work on a view.',
-    },
-    [
-      'S1 MEMORY.md',
-      'S1 README of a clone',
-      'S1 cat of a pattern',
-      'S1 cat of what a command wrote',
-      'S1 find that reads',
-      'S1 grep of a folder',
-      'S1 head of a pattern',
-      'S1 read after cp',
-      'S1 read after mv',
-    ],
-  ),
   ...rows({ fixedBy: '23c', why: 'Addresses count by their author there, which replaces the comparison of texts.' }, [
     'S2 in a background command that fails',
     'S2 in a file that is read',
@@ -62,63 +45,6 @@ export const KNOWN_FAULTS = {
       'S4 everything that is deleted',
       'S4 nothing that is sent',
     ],
-  ),
-  ...rows({ fixedBy: '23c', why: 'Files carry the role of their author only once marks are rows of the journal.' }, [
-    'S6 as a table',
-    'S6 as the name of a file',
-    'S6 found by a search',
-    'S6 in a folder',
-    'S6 read as a file',
-  ]),
-  ...rows(
-    {
-      fixedBy: '23c',
-      why: 'What git would run is read as bytes there when a command lands, which replaces the walk of repositories.',
-    },
-    [
-      'S7 a bare repository whose name is not UTF-8',
-      'S7 a common folder that is not UTF-8',
-      'S7 a link to a name that is not UTF-8',
-      'S7 a name that is not UTF-8',
-      'S7 a repository below a name that is not UTF-8',
-    ],
-  ),
-  ...rows(
-    {
-      fixedBy: '23c',
-      why: 'Commands of tainted conversations work on a view there, which replaces the protection of files by their inodes.',
-    },
-    [
-      'S9 AGENTS.md',
-      'S9 AGENTS.md, edited by the assistant',
-      'S9 AGENTS.md, written by the assistant',
-      'S9 HEARTBEAT.md',
-      'S9 HEARTBEAT.md, edited by the assistant',
-      'S9 SOUL.md',
-      'S9 SOUL.md, edited by the assistant',
-      'S9 TOOLS.md',
-      'S9 TOOLS.md, edited by the assistant',
-      'S9 USER.md',
-      'S9 USER.md, edited by the assistant',
-    ],
-  ),
-  ...rows(
-    {
-      fixedBy: '23c',
-      why: 'A command that landed can be undone there.',
-    },
-    [
-      'S10 files that a program removes',
-      'S10 files that are emptied',
-      'S10 files that are found and deleted',
-      'S10 files that are moved into nothing',
-      'S10 files that are overwritten',
-      'S10 files that are removed',
-    ],
-  ),
-  ...rows(
-    { fixedBy: '23c', why: 'A question about a program lists and shows the marked files there, once marks are paths.' },
-    ['S11 bash', 'S11 make', 'S11 node', 'S11 python', 'S11 sh'],
   ),
   ...rows(
     {

@@ -1,5 +1,5 @@
 import type { Headers } from 'tar-stream';
-import { isBelow } from '../core/storage/named-paths.ts';
+import { isBelow } from '../core/security/paths/names.ts';
 import { AppError } from '../core/util/errors.ts';
 import { HOME_FOLDER, MANIFEST } from './manifest.ts';
 

@@ -7,7 +7,7 @@ import { pack, type Headers, type Pack } from 'tar-stream';
 import { copyDatabase } from '../core/storage/copy-database.ts';
 import type { SchemaFacts } from '../core/storage/open-database.ts';
 import { ensureDirectory, ifThere, requireSpace } from '../core/storage/files.ts';
-import { isWithin } from '../core/storage/named-paths.ts';
+import { within } from '../core/security/paths/rules.ts';
 import { classifyFailure, isStorageTrouble } from '../core/storage/storage-failure.ts';
 import { streamToNewFile } from '../core/storage/stream-file.ts';
 import type { Clock } from '../core/util/clock.ts';
@@ -54,7 +54,7 @@ export async function createBackup(options: BackupOptions): Promise<BackedUp> {
   if ((await ifThere(stat(home))) === undefined) {
     throw new AppError('no-home', `There is no home at ${home}. Name it with --home.`);
   }
-  if (isWithin(home, out) && !isWithin(join(home, 'backups'), out)) {
+  if (within(home, out) && !within(join(home, 'backups'), out)) {
     throw new AppError(
       'backup-place',
       `${out} lies in the home that is backed up. Choose a place outside of it with --out.`,

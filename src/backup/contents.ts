@@ -11,12 +11,12 @@ export type Item =
 
 /**
  * Names in the home that a backup leaves out: the lock and the sockets of the running process; what is made again or kept
- * for a while only (full-text index, long tool results, logs, mounts of the sandbox); what belongs to this machine (the
+ * for a while only (full-text index, long tool results, logs, mounts of the sandbox, what landings replaced); what belongs to this machine (the
  * launcher of the service, programs that an upgrade installed, browsers and their profiles, the mark of a copy of a home in
  * PostgreSQL); earlier backups and homes that a restore moved aside. The journal is copied on its own.
  */
 const LEFT_OUT =
-  /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|sandbox|browser|bin|programs|backups|before-.*|restored\.json|store(?:-copy)?\.json|upgrade\.json|\.probe|\.restore)$/u;
+  /^(?:lock(?:[.-].*)?|control\.sock|search\.db(?:-.*)?|state\.db(?:-.*)?|spill|logs|landings|sandbox|browser|bin|programs|backups|before-.*|restored\.json|store(?:-copy)?\.json|upgrade\.json|\.probe|\.restore)$/u;
 
 /** Temporary files of writes that did not finish. */
 const TEMPORARY = /^\..*\.\d+(?:\.\d+)?\.tmp$/u;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { removeFolder } from '../core/storage/folders.ts';
-import { isWithin } from '../core/storage/named-paths.ts';
+import { within } from '../core/security/paths/rules.ts';
 import type { Clock } from '../core/util/clock.ts';
 import { AppError, errorMessage } from '../core/util/errors.ts';
 import { lockHomes } from './lock-homes.ts';
@@ -15,7 +15,7 @@ const SIGNS = ['config.json', 'sessions', 'workspace'];
  */
 export function requireHome(home: string, spared: readonly string[]): void {
   const isHome = SIGNS.every((name) => existsSync(join(home, name)));
-  const holdsMore = resolve(home) === '/' || spared.some((place) => isWithin(home, place));
+  const holdsMore = resolve(home) === '/' || spared.some((place) => within(home, place));
   if (isHome && !holdsMore) return;
   throw new AppError(
     'not-a-home',

@@ -13,10 +13,12 @@ export { LEFTOVER_NOTE, endLeftPrograms } from './security/enclosure/processes.t
 export { readHostList } from './security/fetch/host-list.ts';
 export { folded } from './security/paths/names.ts';
 export { within } from './security/paths/rules.ts';
-export type { GitKeeper, GitWatch, TakenBack } from './security/sandbox/git-keeper.ts';
+export { changedBetween } from './files/changed-between.ts';
+export type { Changes, Landing, Verdict, View } from './landing/contract.ts';
+export { judgeGit } from './landing/git/judge.ts';
 export { CappedFile } from './storage/capped-file.ts';
 export { namesIn } from './storage/files.ts';
-export type { FileOrigins, ResultBits } from './files/origins.ts';
+export type { Marks, ResultBits } from './files/marks.ts';
 export { CHANGED } from './tools/registry/result.ts';
 export { cutStart } from './util/text.ts';
 export { execEnvironment } from './config/environment.ts';

@@ -21,8 +21,8 @@ export {
   writeThrough,
 } from './files/access.ts';
 export type { FileAccess, FileContent, ReplacedFile } from './files/access.ts';
-export { bitsOf, NAMES_SOURCE, TEXT_SOURCE } from './files/origins.ts';
-export type { FileOrigins, ResultBits } from './files/origins.ts';
+export { bitsOf, NAMES_SOURCE, TEXT_SOURCE } from './files/marks.ts';
+export type { Marks, ResultBits } from './files/marks.ts';
 export { previewOf } from './files/preview.ts';
 export { sha256 } from './storage/change-log.ts';
 export { imageType } from './files/text.ts';

@@ -36,6 +36,7 @@ import type { Section } from './config/schema.ts';
 import type { FileAccess } from './files/access.ts';
 import type { GuardedFetch } from './security/fetch/fetch.ts';
 import type { PathGuard } from './security/paths/open-inside.ts';
+import type { Landing } from './landing/contract.ts';
 import type { Sandbox } from './security/enclosure/sandbox.ts';
 import type { SkillCatalog } from './skills/catalog.ts';
 import type { ToolRegistry } from './tools/registry/registry.ts';
@@ -70,6 +71,8 @@ export interface Services extends Omit<Stores, 'files'> {
   readonly guard: PathGuard;
   /** Of commands, documents and pages; null where it is switched off (`tools.exec.sandbox`). */
   readonly sandbox: Sandbox | null;
+  /** Lets commands work on a view of the workspace that lands whole or not at all. */
+  readonly landing: Landing;
   /** Files as tools reach them: guarded, with what strangers wrote marked, each change undoable. */
   readonly files: FileAccess & { readonly keepImage: (bytes: Uint8Array) => Promise<string> };
   /** Fetches public addresses and those that the owner allowed. */

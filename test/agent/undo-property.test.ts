@@ -12,6 +12,7 @@ import { plainDisk } from '../../src/core/storage/disk.ts';
 import { PathGuard, type Inside, type PathGuardOptions } from '../../src/core/security/paths/open-inside.ts';
 import { UndoLog, type UndoRecord } from '../../src/core/storage/undo-log.ts';
 import { silentLog } from '../../src/core/util/log.ts';
+import { openMarks } from '../support/marks.ts';
 import { appWith } from '../support/app-with.ts';
 import { CronWorld } from '../automation/cron-world.ts';
 import { turnEnd, turnStart, user } from '../session/tapes.ts';
@@ -106,6 +107,7 @@ async function undoWorld(stack: AsyncDisposableStack) {
               : [],
         } as unknown as App['plugins'],
         sessions,
+        marks: openMarks({ workspace }),
         changes,
         undone,
         memory,

@@ -10,6 +10,7 @@ import { UndoLog } from '../../src/core/storage/undo-log.ts';
 import type { ApprovalAnswer } from '../../src/core/tools/tool.ts';
 import { anchor, plainTurn, reset, retract, trim, turnEnd, turnStart, user } from '../session/tapes.ts';
 import { appWith } from '../support/app-with.ts';
+import { openMarks } from '../support/marks.ts';
 import { commandContext } from '../support/command-context.ts';
 import { historyText, SESSION, sessionsWorld, type SessionsWorld } from './sessions-world.ts';
 
@@ -35,6 +36,7 @@ function appOf(world: SessionsWorld): Partial<App> {
       },
     } as App['tools'],
     undone: undoneIn(world),
+    marks: openMarks({ workspace }),
     changes,
     guard,
     clock,

@@ -97,7 +97,7 @@ const WRITES: Readonly<Record<string, (stores: Stores) => Promise<unknown>>> = {
     }),
   'MEMORY.md': async ({ memory }) => memory.replace(LONG, { ifHash: (await memory.read()).hash, reason: 'test' }),
   'HISTORY.md': ({ memory }) => memory.appendHistory([{ at: 0, text: LONG }]),
-  'the marks of untrusted files': ({ origins }) => origins.mark('x'.repeat(20_000), BYTES),
+  'the marks of untrusted files': ({ marks }) => marks.record([{ path: 'x'.repeat(20_000) }], 'outside'),
   'long results': ({ spill }) => spill.put('s', 'c', LONG),
   photos: ({ media }) => media.put(BYTES),
   'parts of prompts': ({ promptParts }) => promptParts.keep(['a'.repeat(64)], () => [LONG]),

@@ -35,6 +35,7 @@ const COMMANDS: Readonly<Record<string, Role>> = {
   soul: 'owner',
   tape: 'trusted',
   undo: 'owner',
+  trust: 'owner',
   cron: 'owner',
   skills: 'trusted',
   approve: 'owner',

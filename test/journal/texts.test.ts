@@ -34,6 +34,7 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   heartbeat: 'action inbound_id',
   cursors: 'channel place last',
   home_files: 'path',
+  marks: 'path author',
   model_facts: 'model name value',
   opened: 'boot',
   owner_chats: 'channel chat',

@@ -94,10 +94,27 @@ describe('other spellings of the same place', () => {
     'agent\u017F.md',
     'ＳＯＵＬ.md',
     'repo/.git/config',
+    'repo/.git/HEAD',
+    'repo/.git/objects/info/alternates',
+    'repo/.git/rebase-merge/git-rebase-todo',
+    'new/HEAD',
+    'new/Head',
   ])('%s is as protected as its usual name', async (path) => {
     await using world = await pathWorld();
     expect(await decide(world.guard(), path, 'write', TAINTED)).toMatchObject({ decision: 'ask' });
   });
+
+  test.each(['config', 'hooks/pre-commit', 'commondir', 'objects/x', 'a/b/c'])(
+    '%s in a folder with a HEAD, which is a repository to git, is as protected as in .git',
+    async (path) => {
+      await using world = await pathWorld();
+      await mkdir(join(world.workspace, 'deep', 'bare'), { recursive: true });
+      expect(await decide(world.guard(), `deep/bare/${path}`, 'write', TAINTED)).toMatchObject({ decision: 'allow' });
+      await writeFile(join(world.workspace, 'deep', 'bare', 'HEAD'), 'ref: refs/heads/main\n');
+      expect(await decide(world.guard(), `deep/bare/${path}`, 'write', TAINTED)).toMatchObject({ decision: 'ask' });
+      expect(await decide(world.guard(), `deep/bare/${path}`, 'write', OWNER)).toMatchObject({ decision: 'allow' });
+    },
+  );
 
   test.each(['cron/jobs.json', 'Cron/Jobs.JSON', './cron//jobs.json', 'cron/x/../jobs.json'])(
     '%s is never written',

@@ -63,7 +63,7 @@ export function fileToolsOn({
     writeFileTool(access),
     editFileTool(access),
     applyPatchTool(access),
-    listDirTool(access.guard, access.origins),
+    listDirTool(access.guard, access.marks),
   ];
 }
 

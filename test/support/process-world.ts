@@ -75,7 +75,6 @@ export async function processWorld({
       environment: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LANG: 'C.UTF-8' },
       clock: systemClock,
       background: processes,
-      origins: changed.origins,
       ...exec,
     }),
   );

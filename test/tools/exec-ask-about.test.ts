@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxProbe } from '../../src/core/security/enclosure/probe.ts';
 import type { EnclosureRequest, Sandbox } from '../../src/core/security/enclosure/sandbox.ts';
-import { UntrustedFiles } from '../../src/core/storage/untrusted-files.ts';
 import { createExecTool, type ExecOptions } from '../../src/extensions/exec/exec.ts';
 import type { ToolDecision } from '../../src/core/tools/registry/decide.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
+import { openMarks } from '../support/marks.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
 import { EVERYDAY_COMMANDS } from '../fixtures/everyday-commands.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -59,6 +59,12 @@ function sandbox(probe: SandboxProbe = AVAILABLE, onEnclose?: (request: Enclosur
   };
 }
 
+/** Says that commands can run on views. */
+const VIEWS: NonNullable<ExecOptions['landing']> = {
+  probe: async () => ({ available: true }),
+  open: () => Promise.reject(new Error('nothing runs here')),
+};
+
 function tool(options: Partial<ExecOptions> = {}): ReturnType<typeof createExecTool> {
   return createExecTool({
     mode: 'auto',
@@ -68,6 +74,7 @@ function tool(options: Partial<ExecOptions> = {}): ReturnType<typeof createExecT
     maxConcurrent: 4,
     workspace,
     environment: { PATH: `${programs}:/usr/bin:/bin`, HOME: '/home/somebody' },
+    landing: VIEWS,
     clock: systemClock,
     ...options,
   });
@@ -143,6 +150,46 @@ describe('who is asked about a command', () => {
     expect(await decide(params, { network: true })).toEqual({ decision: 'allow' });
   });
 
+  const UNTRUSTED = { untrusted: true, private: true, source: 'a web page' };
+  const none: ExecOptions['landing'] = {
+    ...VIEWS,
+    probe: async () => ({ available: false, reason: 'the workspace is on overlayfs', remedy: 'Put it on a volume.' }),
+  };
+  const inUntrusted = async (params: Params, options: Partial<ExecOptions> = {}): Promise<ToolDecision> =>
+    await decisionOf(tool(options), params, testToolContext({ workingDirectory: workspace, taint: UNTRUSTED }));
+
+  test('nobody, in a conversation with untrusted text, where it runs on a view', async () => {
+    expect(await inUntrusted({ command: 'make' })).toEqual({ decision: 'allow' });
+  });
+
+  test('the owner, in a conversation with untrusted text, where there is no view', async () => {
+    expect(await inUntrusted({ command: 'make' }, { landing: none })).toMatchObject({
+      decision: 'ask',
+      reason:
+        "This conversation contains text from a web page. There's no copy-on-write view because the workspace is on overlayfs, so what it changes takes effect before anyone can check it. Put it on a volume.",
+    });
+    expect(await decide('make', { landing: none })).toEqual({ decision: 'allow' });
+  });
+
+  test('the owner, in a conversation with untrusted text, when it is to run in the background', async () => {
+    const background = { begin: () => Promise.reject(new Error('no')), folders: () => [] };
+    const params = { command: 'make', background: true };
+    expect(await inUntrusted(params, { background })).toMatchObject({
+      decision: 'ask',
+      reason: expect.stringContaining('It runs in the background'),
+    });
+    expect(await decide(params, { background })).toEqual({ decision: 'allow' });
+  });
+
+  test('the owner, when the network is open to all but there is no view, or it is to run in the background', async () => {
+    const background = { begin: () => Promise.reject(new Error('no')), folders: () => [] };
+    const options = { network: true, background };
+    expect(await decide('ls', { ...options, landing: none })).toMatchObject({
+      reason: expect.stringMatching(/^The command can reach the internet. There's no copy-on-write view/u),
+    });
+    expect(await decide({ command: 'ls', background: true }, options)).toMatchObject({ decision: 'ask' });
+  });
+
   test.each(['sudo id', 'curl http://10.0.0.1/', 'crontab -e'])(
     'the owner, even in the mode full, about %s',
     async (command) => {
@@ -177,7 +224,7 @@ describe('what a command does, for the decision about strangers', () => {
 describe('what a command prints', () => {
   const bits = async (params: Params): Promise<Pick<ToolResult, 'untrusted' | 'private'>> => {
     const { untrusted, private: isPrivate } = await runPlanned(
-      tool(),
+      tool({ landing: { ...VIEWS, probe: async () => ({ available: false, reason: 'nothing is mounted here' }) } }),
       params,
       testToolContext({ workingDirectory: workspace }),
     );
@@ -289,17 +336,16 @@ describe('what may be allowed for good', () => {
     await mkdir(join(repository, '.git'), { recursive: true });
     await mkdir(join(repository, 'src'));
     await writeFile(join(repository, 'page.md'), 'from a page');
-    const path = join(folder.path, 'untrusted.jsonl');
-    const origins = new UntrustedFiles({ path, folders: [], clock: systemClock });
+    const marks = openMarks({ workspace });
     const options = {
       sandbox: null,
-      origins,
+      marks,
       isRemembered: () => true,
       allowCommands: [`${join(programs, 'tool')} a`],
     };
     const commands = ['git status', 'ls -l', 'tool a'].map((command) => ({ command, cwd: 'repository/src' }));
     for (const params of commands) expect(await decide(params, options)).toMatchObject({ decision: 'allow' });
-    await origins.mark('page.md', Buffer.from('from a page'));
+    await marks.record([{ path: 'repository/page.md' }], 'outside');
     for (const params of commands) {
       expect(await decide(params, options), params.command).toMatchObject({
         decision: 'ask',

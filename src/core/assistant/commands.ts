@@ -17,6 +17,7 @@ import { setupCommand, startCommand } from '../agent/commands/start.ts';
 import { statusCommand } from '../agent/commands/status.ts';
 import { CommandTable } from '../agent/commands/table.ts';
 import { tapeCommand } from '../agent/commands/tape.ts';
+import { trustCommand } from '../agent/commands/trust.ts';
 import { undoCommand } from '../agent/commands/undo.ts';
 import { usageCommand } from '../agent/commands/usage.ts';
 import { whyCommand } from '../agent/commands/why.ts';
@@ -47,6 +48,7 @@ export function createCommands(app: App): CommandTable {
       soulCommand(app),
       tapeCommand(app.tape),
       undoCommand(app),
+      trustCommand(app),
       skillsCommand(app),
       ...answerCommands,
       pairCommand(app),

@@ -15,6 +15,7 @@ const RESTART_WAIT_MS = 1_000;
 
 /** Resumes the turns that an earlier process left, before any channel opens. `stack` ends them when the start fails. */
 export async function resumeEarlierWork(app: App, stack: AsyncDisposableStack): Promise<void> {
+  await app.landing.recover();
   await endWhatRestoreLeft(app);
   await finishUndos(app);
   stack.defer(() => app.loop.abandon());

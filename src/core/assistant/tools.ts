@@ -1,6 +1,7 @@
 import { createGuardedFetch } from '../security/fetch/fetch.ts';
 import { PathGuard } from '../security/paths/open-inside.ts';
-import { createSandbox } from '../security/enclosure/sandbox.ts';
+import { createLanding } from '../landing/landing.ts';
+import { createSandbox, PROTECTED_PLACES } from '../security/enclosure/sandbox.ts';
 import { batchTool } from '../tools/batch.ts';
 import { ToolRegistry, type KeepWhole } from '../tools/registry/registry.ts';
 import { STAY_SILENT } from '../tools/stay-silent.ts';
@@ -15,11 +16,11 @@ import type { FileAccess, VersionedFile } from '../files/access.ts';
 export function createTools(
   app: App,
   wrapTool: ((tool: Tool) => Tool) | undefined,
-): Pick<App, 'tools' | 'guard' | 'sandbox' | 'files' | 'fetch'> {
-  const { journal, spill, media, changes, origins, audit } = app;
+): Pick<App, 'tools' | 'guard' | 'sandbox' | 'landing' | 'files' | 'fetch'> {
+  const { journal, spill, media, changes, marks, audit } = app;
   const { config, loaded, paths, redact, clock, random } = app;
   const { tools, agent } = config;
-  origins.alsoIn(async () => (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : [])));
+  marks.alsoIn(async () => (await app.skills.read()).flatMap(({ foreign, folder }) => (foreign ? [folder] : [])));
   const maxOutput = agent.toolResultChars;
   const keepWhole: KeepWhole = ({ sessionKey, id }, output) => spill.put(sessionKey, id, output);
   const registry = new ToolRegistry({
@@ -70,17 +71,27 @@ export function createTools(
           clock,
           random,
         });
+  const landing = createLanding({
+    workspace: paths.workspace,
+    home: paths.home,
+    journal,
+    sandbox,
+    protectedPlaces: [...PROTECTED_PLACES, ...loaded.program.paths.folders],
+    clock,
+    newId: app.newId,
+    log: app.log,
+  });
   const { web } = tools;
   const fetch = createGuardedFetch({ ...web, clock });
   const files = {
     guard,
     changes,
-    origins,
+    marks,
     versioned: versionedFiles(app),
     keepImage: (bytes: Uint8Array) => media.keep(bytes),
   };
   registry.register(batchTool({ registry, maxOutput, spill: keepWhole }));
-  return { tools: registry, guard, sandbox, files, fetch };
+  return { tools: registry, guard, sandbox, landing, files, fetch };
 }
 
 /** MEMORY.md and the owner's other files: each change has a version. */

@@ -16,6 +16,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'soul',
   'tape',
   'undo',
+  'trust',
   'skills',
   'cron',
   'approve',

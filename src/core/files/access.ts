@@ -9,7 +9,7 @@ import { AppError } from '../util/errors.ts';
 import { failureLine } from '../tools/registry/result.ts';
 import type { ApprovalRequest, EffectTarget, Planned, ToolContext } from '../tools/tool.ts';
 import { decodeText } from './text.ts';
-import { holdsStrangers, type FileOrigins } from './origins.ts';
+import { WAS_MARKED, weakerOf, type MarkAuthor, type Marks } from './marks.ts';
 
 /** A file whose earlier texts are kept for the owner, such as MEMORY.md. */
 export interface VersionedFile {
@@ -26,8 +26,8 @@ export interface FileAccess {
   readonly guard: PathGuard;
   /** Records a file's old content durably before each write. */
   readonly changes: Pick<ChangeLog, 'recordChange'>;
-  /** Tracks which files hold untrusted content. @default none */
-  readonly origins?: FileOrigins;
+  /** Which files may hold untrusted text. @default none */
+  readonly marks?: Marks;
 }
 
 /** A file as a tool reads it. */
@@ -186,17 +186,18 @@ export async function putFile(place: Inside, change: StoredChange, context: Tool
 
 /**
  * The one way for a tool to create or replace a file: what is there is kept for /undo first; when it cannot be kept,
- * nothing is written. Refuses when the file is not the one that was opened, or not what it was made from (`read`). What is
- * written while strangers' text is in the conversation, or made from what they had a part in, is marked as theirs too.
+ * nothing is written. Refuses when the file is not the one that was opened, or not what it was made from (`read`). The file
+ * is marked with the author of what is written; new text by the owner clears the file's own mark.
  */
 export async function writeThrough(
-  { changes, origins, versioned }: FileAccess,
+  { changes, marks, versioned }: FileAccess,
   place: Inside,
   {
     path,
     bytes,
     read,
     before = read,
+    author = null,
   }: {
     /** As the model named it. */
     readonly path: string;
@@ -204,6 +205,8 @@ export async function writeThrough(
     /** What it was made from. @default nothing */
     readonly read?: FileContent | null;
     readonly before?: ReplacedFile;
+    /** Who else wrote it. @default nobody */
+    readonly author?: MarkAuthor | null;
   },
   context: ToolContext,
 ): Promise<WrittenFile> {
@@ -213,21 +216,35 @@ export async function writeThrough(
   const { sessionKey, turnId, id: callId } = context.call;
   const mode = (place.stat?.mode ?? 0o600) & 0o777;
   const change = { sessionKey, turnId, callId, path: place.path };
-  const isTheirs = context.conversation.taint.untrusted || (read != null && (await holdsStrangers(origins, read)));
+  const known = marks?.authorOf(place.path) ?? null;
+  const authors = [authorOf(context), author, read == null ? null : (marks?.authorOf(read.path) ?? null)];
+  const theirs = authors
+    .filter((one) => one !== null)
+    .reduce<MarkAuthor | null>((weak, one) => (weak === null ? one : weakerOf(weak, one)), null);
   await changes.recordChange({
     ...change,
     folders: place.newFolders,
-    before: replaced === null ? null : { bytes: replaced.bytes, mode },
+    before: replaced === null ? null : { bytes: replaced.bytes, mode, author: known },
     after: bytes,
   });
-  if (isTheirs) await origins?.mark(path, bytes);
-  await (await versioned?.(place.path))?.keepPresent(`a file tool changed ${basename(place.path)}`);
+  // A folder's name is text as well.
+  const named = [place.path, ...place.newFolders].map((one) => ({ path: one }));
+  if (theirs !== null) await marks?.record(named, theirs);
+  await (
+    await versioned?.(place.path)
+  )?.keepPresent(`a file tool changed ${basename(place.path)}${known === null ? '' : WAS_MARKED}`);
   const written = await putFile(place, { path, bytes, before: replaced }, context);
   if (written.found !== undefined) {
-    await changes.recordChange({ ...change, before: { bytes, mode }, after: written.found });
-    if (isTheirs) await origins?.mark(path, written.found);
+    await changes.recordChange({ ...change, before: { bytes, mode, author: theirs }, after: written.found });
   }
+  if (theirs === null) await marks?.forgetFile(place.path);
   return written;
+}
+
+/** Whose text a call writes; null: the owner's or the assistant's. */
+function authorOf({ conversation, person }: ToolContext): MarkAuthor | null {
+  if (conversation.taint.untrusted) return 'outside';
+  return person.role === 'owner' ? null : person.role;
 }
 
 /** The text that a change replaces, for a preview. A file that may not be read as freely stays unseen. */

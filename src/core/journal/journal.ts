@@ -18,6 +18,7 @@ import { HomeFileRecords } from './home-files.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { InboundPlaces } from './inbound-places.ts';
 import { Inbox } from './inbox.ts';
+import { Landings } from './landings.ts';
 import { Lives } from './lives.ts';
 import { ModelFacts } from './model-facts.ts';
 import { Outbox } from './outbox.ts';
@@ -48,6 +49,8 @@ export interface Journal extends Disposable {
   readonly turns: Turns;
   readonly turnRecords: TurnRecords;
   readonly lives: Lives;
+  /** Changes of commands that landed in the workspace. */
+  readonly landings: Landings;
   readonly around: Around;
   readonly channelLog: ChannelLog;
   readonly outbox: Outbox;
@@ -158,6 +161,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     turns: new Turns(open, outbox, inbox),
     turnRecords: new TurnRecords(open),
     lives: new Lives(open),
+    landings: new Landings(open),
     around: new Around(open),
     channelLog: new ChannelLog(open),
     usage: new UsageStore(open),

@@ -1,6 +1,8 @@
 import { added, type Migration } from '../storage/open-database.ts';
 import { firstHeartbeatTable, heartbeatTable } from './schema/automation.ts';
 import { channelLogTables } from './schema/channel-log.ts';
+import { markTable } from './schema/files.ts';
+import { landingsTable } from './schema/landings.ts';
 import { archiveTable, factTables } from './schema/memory.ts';
 import {
   afterPowerLoss,
@@ -91,4 +93,6 @@ export const journalMigrations: readonly Migration[] = [
         PRIMARY KEY (model, name)
       ) STRICT, WITHOUT ROWID;
   `),
+  markTable,
+  landingsTable,
 ];

@@ -23,7 +23,12 @@ export interface FileChange {
   /** Absolute, without links. */
   readonly path: string;
   /** The file before the change, `bytes` null when it is larger than `LARGEST_COPY`; null: there is no file. */
-  readonly before: { readonly bytes: Uint8Array | null; readonly mode: number } | null;
+  readonly before: {
+    readonly bytes: Uint8Array | null;
+    readonly mode: number;
+    /** Whose text it may hold, as it was marked; null: not marked. @default not known */
+    readonly author?: string | null;
+  } | null;
   /** The new content; null: the file is removed. */
   readonly after: Uint8Array | null;
   /** Keeps a copy of the new content too, so that a part of the change can be taken back. @default false */
@@ -52,7 +57,9 @@ const lineSchema = z.object({
   call: z.string(),
   path: z.string(),
   /** SHA-256 in hex; a null hash: no copy was kept. */
-  before: z.object({ hash: z.string().nullable(), mode: z.number() }).nullable(),
+  before: z
+    .object({ hash: z.string().nullable(), mode: z.number(), author: z.string().nullable().exactOptional() })
+    .nullable(),
   after: z.string().nullable(),
   folders: z.array(z.string()).exactOptional(),
 });
@@ -186,7 +193,10 @@ export class ChangeLog {
       session: sessionKey,
       call: callId,
       path,
-      before: before === null ? null : { hash, mode: before.mode },
+      before:
+        before === null
+          ? null
+          : { hash, mode: before.mode, ...(before.author === undefined ? {} : { author: before.author }) },
       after: after === null ? null : sha256(after),
       ...(folders.length === 0 ? {} : { folders: [...folders] }),
     };

@@ -11,8 +11,8 @@ const itemSchema = z.object({
   kind: z.enum(['file', 'memory', 'job']),
   /** A path, a fact or the id of a job. */
   name: z.string(),
-  /** `partly`: somebody else had changed it between two of the changes. */
-  outcome: z.enum(['restored', 'removed', 'partly', 'left']),
+  /** `partly`: somebody else had changed it between two of the changes. `as-before`: a command's change was reverted. */
+  outcome: z.enum(['restored', 'removed', 'as-before', 'partly', 'left']),
   /** Why it was left or only partly restored; empty otherwise. */
   reason: z.string(),
 });

@@ -15,7 +15,6 @@ const FILES: readonly string[] = [
   'editors.json',
   'skill-pins.json',
   'plugin-pins.json',
-  'versions/untrusted.jsonl',
 ];
 
 /** Between two tries to tell an owner who has written nowhere yet, ms. */

@@ -16,13 +16,14 @@ import { reportingDisk } from '../storage/disk.ts';
 import { MediaStore } from '../storage/media.ts';
 import { PromptParts } from '../storage/prompt-parts.ts';
 import { SpillStore } from '../storage/spill.ts';
-import { UntrustedFiles } from '../storage/untrusted-files.ts';
 import { UndoLog } from '../storage/undo-log.ts';
 import { Uploads } from '../storage/uploads.ts';
 import { isEphemeral } from '../util/ephemeral-session.ts';
 import { errorMessage, type AppError } from '../util/errors.ts';
 import type { Ground } from '../assistant/base.ts';
 import { DamageReports } from './home-files.ts';
+import { Marks } from '../files/marks.ts';
+import { oldMarks } from '../storage/old-marks.ts';
 import type { KeptHome } from '../../host/homes/kept-home.ts';
 
 /** Everything that lasts. */
@@ -46,8 +47,8 @@ export interface Stores {
   readonly memory: MemoryStore;
   /** SOUL.md and its like. */
   readonly files: KeptFiles;
-  /** Which files hold strangers' words. */
-  readonly origins: UntrustedFiles;
+  /** Which files may hold untrusted text. */
+  readonly marks: Marks;
   readonly search: MemorySearch;
   /** The conversations of code editors. */
   readonly editors: EditorSessions;
@@ -153,6 +154,21 @@ export async function openStores(
   await memory
     .catchUp()
     .catch((error: unknown) => log.warn('memory: source of facts not recorded yet', { reason: errorMessage(error) }));
+  const history = join(paths.workspace, 'memory', 'HISTORY.md');
+  const marks = new Marks({
+    db: journal.db,
+    clock,
+    workspace: paths.workspace,
+    folders: [paths.media, paths.spill],
+    log: { path: history, holdsUntrusted: hasStrangersTag },
+  });
+  // An earlier version kept them in a file.
+  const old = join(paths.versions, 'untrusted.jsonl');
+  const found = await oldMarks(old, { workspace: paths.workspace, log: history });
+  if (found !== null) {
+    await marks.record(found, 'outside');
+    await disk.remove(old);
+  }
   return {
     damage,
     journal,
@@ -163,13 +179,7 @@ export async function openStores(
     uploads: new Uploads(join(paths.media, 'uploads'), { clock, random, disk }),
     promptParts: new PromptParts(paths.prompts, clock, disk),
     spill: new SpillStore(paths.spill, disk),
-    origins: new UntrustedFiles({
-      path: join(paths.versions, 'untrusted.jsonl'),
-      folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
-      log: { path: join(paths.workspace, 'memory', 'HISTORY.md'), holdsUntrusted: hasStrangersTag },
-      clock,
-      disk,
-    }),
+    marks,
     changes: new ChangeLog({
       folder: join(paths.versions, 'undo'),
       clock,

@@ -43,6 +43,8 @@ const FOLDERS: readonly SweptFolder[] = [
   { store: 'logs', place: 'logs', keptMs: 90 * DAY_MS },
   { store: 'backups', place: 'backups', keptMs: 90 * DAY_MS, spared: 3 },
 ];
+/** Of what commands replaced or removed, for /undo. */
+const LANDINGS_KEPT_MS = 90 * DAY_MS;
 /** Of the audit log. */
 const AUDIT_KEPT_MS = 400 * DAY_MS;
 
@@ -111,12 +113,16 @@ export class Sweeper implements AsyncDisposable {
       }
       count('audit files', await this.#app.audit.prune(clock.now() - AUDIT_KEPT_MS));
       count('conversations', await this.#tapes());
+      count('marks of deleted files', await this.#app.marks.sweep(this.#pace()));
       await this.#app.changes.prune(clock.now());
       await this.#app.undone.prune(clock.now());
+      const landings = await this.#app.landing.sweep({ before: clock.now() - LANDINGS_KEPT_MS, pace: this.#pace() });
+      count('undo copies', landings.removed);
       count('parts of prompts', await this.#parts());
       for (const [store, place] of Object.entries(MEASURED)) {
         bytes[store] = (await sweepFolder(this.#app.paths[place], null)).bytes;
       }
+      bytes['undo copies'] = (bytes['undo copies'] ?? 0) + landings.bytes;
       bytes['journal'] = await sizeOf(this.#app.paths.state);
       bytes['search index'] = await sizeOf(this.#app.paths.search);
       await journal.retention.remember({ at: clock.now(), removed, bytes });

@@ -77,8 +77,7 @@ export async function download(
     return errorResult(title, `The server answered with status ${status}. Nothing was written.`, { status });
   if (truncated) return errorResult(title, `It is larger than ${megabytes(MOST_DOWNLOAD)}. Nothing was written.`);
   using place = await openAllowed(files.guard, { path, access: 'write' }, context);
-  await writeThrough(files, place, { path, bytes, read: null }, context);
-  await files.origins?.mark(path, bytes);
+  await writeThrough(files, place, { path, bytes, read: null, author: 'outside' }, context);
   return {
     title: `downloaded ${path}`,
     output: `Written to ${path}: ${plural(bytes.length, 'byte')}.`,

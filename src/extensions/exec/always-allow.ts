@@ -4,7 +4,7 @@ import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import {
   type CommandWords,
-  type FileOrigins,
+  type Marks,
   approvalHash,
   exactWords,
   findProgram,
@@ -88,7 +88,7 @@ interface Place {
   readonly workspace: string;
   readonly allowCommands?: readonly string[];
   readonly isRemembered?: (hash: string) => boolean;
-  readonly origins?: FileOrigins;
+  readonly marks?: Marks;
 }
 
 /**
@@ -119,7 +119,7 @@ export async function allowedForGood(command: string, place: Place): Promise<For
       ? 'an owner allowed it for good'
       : undefined;
   const around = async (): Promise<boolean> =>
-    (await place.origins?.holdsUnder(await repositoryOf(place.folder, workspace))) === true;
+    place.marks?.holdsBelow(await repositoryOf(place.folder, workspace)) === true;
   const isDoubtful = why !== undefined && reads !== 'machine' && (await around());
   return { program, hash, reads, why, isDoubtful };
 }
@@ -136,6 +136,22 @@ async function repositoryOf(folder: string, root: string): Promise<string> {
 
 /** Signs that end a word in a shell, and those that join two parts of one. */
 const BETWEEN = /[\s'"`;|&()<>{}$=:,\\!*?[\]]+/u;
+const PACKAGE = ['package.json'];
+/** Files that programs run without their being named. */
+const IMPLIED: Readonly<Record<string, readonly string[]>> = {
+  make: ['GNUmakefile', 'makefile', 'Makefile'],
+  just: ['justfile', 'Justfile', '.justfile'],
+  npm: PACKAGE,
+  npx: PACKAGE,
+  pnpm: PACKAGE,
+  yarn: PACKAGE,
+  bun: PACKAGE,
+  rake: ['Rakefile'],
+  cmake: ['CMakeLists.txt'],
+  cargo: ['Cargo.toml', 'build.rs'],
+  tox: ['tox.ini'],
+  pytest: ['conftest.py', 'pytest.ini', 'pyproject.toml'],
+};
 /** Longer words are no paths. */
 const LONGEST_WORD = 4_096;
 const MOST_FOLDERS = 8;
@@ -155,7 +171,8 @@ export async function namedFiles(
   const parts = [...named, ...named.flatMap((word) => word.split(BETWEEN))];
   // In the sandbox `~` is the workspace.
   const inSandbox = parts.filter((part) => within(home, part)).map((part) => join(workspace, relative(home, part)));
-  const words = new Set([...command.split(BETWEEN), ...parts, ...inSandbox]);
+  const implied = invocations.flatMap(({ name }) => IMPLIED[name] ?? []);
+  const words = new Set([...command.split(BETWEEN), ...parts, ...inSandbox, ...implied]);
   const found = new Map<string, string>();
   // Also the folders that it names, in which relative names may be meant too.
   const folders = [folder];

@@ -1,16 +1,7 @@
 import type { Permit } from '../../core/api-channels.ts';
-import type {
-  CappedFile,
-  CommandDecision,
-  CommandReach,
-  FileOrigins,
-  GitKeeper,
-  GitWatch,
-  ResultBits,
-} from '../../core/api-commands.ts';
+import type { CappedFile, CommandDecision, CommandReach, ResultBits } from '../../core/api-commands.ts';
 import { type Clock, errorMessage, sleep } from '../../core/api.ts';
 import type { ProcessRecord } from './background.ts';
-import { undoneNotes } from './git.ts';
 import { CommandOutput, withoutControls } from './output.ts';
 import { runCommand, type Bounds, type ProgramCall } from './run.ts';
 
@@ -28,10 +19,8 @@ export interface BackgroundCommand {
   readonly check: (command: string) => CommandDecision;
   /** Of what it prints. */
   readonly bits: ResultBits;
-  /** What it writes while strangers have a say counts as theirs. */
-  readonly mayWriteTheirs: boolean;
-  /** Undoes what it makes the owner's git run, while strangers have a say. @default nothing does */
-  readonly git?: GitKeeper;
+  /** What it changes in this folder counts as written by others; null: nothing does. */
+  readonly marksIn: string | null;
   /** It starts only while this is granted, and ends with it. @default always permitted */
   readonly permit?: Permit;
 }
@@ -54,7 +43,10 @@ interface ProcessOptions {
   /** Keeps what it writes. */
   readonly file: CappedFile;
   readonly clock: Clock;
-  readonly origins: FileOrigins | undefined;
+  /** Marks what changed in a folder since then, ms since 1970. Never rejects. */
+  readonly markChanged: (folder: string, from: number) => Promise<void>;
+  /** Absolute path. */
+  readonly workspace: string;
 }
 
 const INPUT_WAIT_MS = 2_000;
@@ -81,39 +73,20 @@ export class BackgroundProcess {
   #durationMs: number | undefined;
   #untrusted: boolean;
   #cursor = 0;
-  #watch: GitWatch | undefined;
-  /** It has ended, and what it left is being looked at. */
-  #isOver = false;
+  /** Since when what it changes counts as written by others, and where; null: it doesn't. */
+  #theirs: { readonly folder: string; readonly from: number } | null;
 
-  private constructor(command: BackgroundCommand, options: ProcessOptions, watch: GitWatch | undefined) {
+  constructor(command: BackgroundCommand, options: ProcessOptions) {
     this.id = options.record.id;
     this.record = options.record;
     this.file = options.file;
     this.command = command;
     this.#options = options;
-    this.#watch = watch;
     this.#output = new CommandOutput((bytes) => options.file.add(bytes));
     this.#begun = options.clock.monotonic();
     this.#untrusted = command.bits.untrusted === true;
+    this.#theirs = command.marksIn === null ? null : { folder: command.marksIn, from: options.clock.now() };
     this.done = this.#follow();
-  }
-
-  /** Starts one; rejects when it cannot be written down that what it writes may be theirs. */
-  static async start(command: BackgroundCommand, options: ProcessOptions): Promise<BackgroundProcess> {
-    const { origins } = options;
-    const watch = command.mayWriteTheirs ? await command.git?.begin() : undefined;
-    if (!command.mayWriteTheirs || origins === undefined) return new BackgroundProcess(command, options, watch);
-    const started = Promise.withResolvers<BackgroundProcess>();
-    const marking = origins.during(async () => {
-      const process = new BackgroundProcess(command, options, watch);
-      started.resolve(process);
-      await process.done;
-    });
-    marking.catch((error: unknown) => {
-      void watch?.end().catch(() => {});
-      started.reject(error);
-    });
-    return await started.promise;
   }
 
   get durationMs(): number {
@@ -130,16 +103,11 @@ export class BackgroundProcess {
     await this.done;
   }
 
-  /** From now on strangers have a part in what it prints and writes; resolves when that holds. */
-  async taint(): Promise<void> {
-    if (this.#untrusted) return;
+  /** From now on others have a part in what it prints and writes. */
+  taint(): void {
     this.#untrusted = true;
-    if (this.command.mayWriteTheirs) return;
-    const watch = await this.command.git?.begin();
-    if (this.#isOver) await watch?.end();
-    else this.#watch = watch;
-    // A mark that cannot be written is ignored: other failed writes report the disk.
-    void this.#options.origins?.during(() => this.done).catch(() => {});
+    const { clock, workspace } = this.#options;
+    this.#theirs = { folder: workspace, from: this.#theirs?.from ?? clock.now() };
   }
 
   /** Resolves when it was taken, or `busy` when so much waits already. */
@@ -209,11 +177,9 @@ export class BackgroundProcess {
         ? { ...STOPPED, isFailed: false }
         : { exitCode: null, isFailed: true, notes: [`The command could not be run: ${errorMessage(error)}`] };
     }
-    this.#isOver = true;
-    // What cannot be looked at is told of by the next command's look.
-    const undone = (await this.#watch?.end().catch(() => [])) ?? [];
     this.#durationMs = this.durationMs;
-    this.end = { ...end, notes: [...end.notes, ...undoneNotes(undone)] };
+    if (this.#theirs !== null) await this.#options.markChanged(this.#theirs.folder, this.#theirs.from);
+    this.end = end;
     await file.settled();
   }
 }

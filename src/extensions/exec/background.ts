@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { backoffMs } from '../../core/api-channels.ts';
-import { CappedFile, type FileOrigins, endLeftPrograms, namesIn } from '../../core/api-commands.ts';
+import { CappedFile, endLeftPrograms, namesIn } from '../../core/api-commands.ts';
 import { ensureDirectory, readIfExists, replaceDurable } from '../../core/api-files.ts';
 import { type Executed, type ToolContext, escapeControlChars } from '../../core/api-tools.ts';
 import { type App, AppError, RecentMap, errorMessage, oneLine, sleep } from '../../core/api.ts';
@@ -20,6 +20,8 @@ const recordSchema = z.object({
   messageId: z.string(),
   role: z.enum(['owner', 'trusted', 'guest']),
   sessionKey: z.string(),
+  /** What it changes in this folder counts as written by others; `from`: its start, ms since 1970. */
+  marks: z.object({ folder: z.string(), from: z.number() }).optional(),
 });
 
 /** What outlives the assistant's own process about a command in the background: a file until somebody knows of its end. */
@@ -39,10 +41,10 @@ export interface BackgroundOptions extends Pick<App, 'redact' | 'clock' | 'rando
   readonly reaches: (messageId: string) => boolean;
   /** Queues the news. May reject while the disk is full. */
   readonly wake: (news: ProcessNews) => Promise<void>;
+  /** Marks what changed in a folder since then, ms since 1970, as written by others. @default nothing does */
+  readonly markChanged?: (folder: string, from: number) => Promise<void>;
   /** The news are known: takes them back as long as no turn has them. */
   readonly withdraw: (record: ProcessRecord) => Promise<void>;
-  /** @default nothing is known of strangers */
-  readonly origins?: FileOrigins;
 }
 
 /** In a session, and in all. */
@@ -91,7 +93,10 @@ export class BackgroundProcesses implements AsyncDisposable {
       for (const name of await namesIn(records)) {
         const record = parsed((await readIfExists(join(records, name))) ?? '');
         if (record === undefined || `${record.id}.json` !== name) await rm(join(records, name), { force: true });
-        else this.#lost = [...this.#lost, record];
+        else {
+          this.#lost = [...this.#lost, record];
+          if (record.marks !== undefined) await this.#mark(record.marks.folder, record.marks.from);
+        }
       }
     } catch (error) {
       log.error('background: records of earlier commands not read', { reason: errorMessage(error) });
@@ -137,7 +142,7 @@ export class BackgroundProcesses implements AsyncDisposable {
     this.#requireSlot(sessionKey);
     this.#starting += 1;
     try {
-      const { outputs, workspace, clock, origins, random, redact, records } = this.#options;
+      const { outputs, workspace, clock, random, redact, records } = this.#options;
       const id = Array.from(random.bytes(8), (byte) => SIGNS[byte % SIGNS.length]).join('');
       const folder = outputs(sessionKey);
       await ensureDirectory(folder);
@@ -149,16 +154,18 @@ export class BackgroundProcesses implements AsyncDisposable {
         id,
         command: oneLine(redact(command.command), 200),
         output: file.path,
-        untrusted: command.mayWriteTheirs,
+        untrusted: command.marksIn !== null,
         messageId,
         role: context.person.role,
         sessionKey,
+        ...(command.marksIn === null ? {} : { marks: { folder: command.marksIn, from: clock.now() } }),
       };
       // Recorded first, so that its session is told even after a crash.
       await ensureDirectory(records);
       await replaceDurable(this.#recordPath(id), `${JSON.stringify(record)}\n`);
       undo.defer(() => rm(this.#recordPath(id), { force: true }));
-      const process = await BackgroundProcess.start(command, { record, mark: workspace, file, clock, origins });
+      const markChanged = (changed: string, from: number): Promise<void> => this.#mark(changed, from);
+      const process = new BackgroundProcess(command, { record, mark: workspace, workspace, file, clock, markChanged });
       undo.move();
       this.#all.set(id, process);
       void process.done.then(() => this.#ended(process));
@@ -171,6 +178,11 @@ export class BackgroundProcesses implements AsyncDisposable {
   /** Those of a session, oldest first. */
   of(sessionKey: string): readonly BackgroundProcess[] {
     return [...this.#all.values()].filter(({ record }) => record.sessionKey === sessionKey);
+  }
+
+  /** The folders in which commands are running. */
+  folders(): readonly string[] {
+    return [...this.#all.values()].filter(({ end }) => end === null).map(({ command }) => command.cwd);
   }
 
   /** How many of a session run. */
@@ -288,6 +300,13 @@ export class BackgroundProcesses implements AsyncDisposable {
   async #attempt(work: Promise<unknown>, failure: string, id: string): Promise<void> {
     await work.catch((error: unknown) =>
       this.#options.log.warn(`background: ${failure}`, { process: id, reason: errorMessage(error) }),
+    );
+  }
+
+  async #mark(folder: string, from: number): Promise<void> {
+    const { markChanged, log } = this.#options;
+    await markChanged?.(folder, from).catch((error: unknown) =>
+      log.error('background: changed files not marked as written by others', { folder, reason: errorMessage(error) }),
     );
   }
 

@@ -5,7 +5,8 @@ import {
   type CommandDecision,
   type CommandReach,
   type CommandWords,
-  type FileOrigins,
+  type Landing,
+  type Marks,
   type ResultBits,
   findProgram,
   guardCommand,
@@ -30,15 +31,10 @@ import {
 import { AppError, type Clock, type Config, Slots, oneLine, sentences } from '../../core/api.ts';
 import { allowedForGood, namedFiles, onlyReads, type ForGood } from './always-allow.ts';
 import type { BackgroundProcesses } from './background.ts';
-import { askToPutBack, whileWatched } from './git.ts';
-import {
-  commandResultOf,
-  DEFAULT_COMMAND_LIMITS,
-  runCommand,
-  type CommandLimits,
-  type CommandOutcome,
-  type ProgramCall,
-} from './run.ts';
+import { markChanged, nothingKept, runOnView } from './landing.ts';
+import { markedFiles } from './marked-files.ts';
+import { commandResultOf, DEFAULT_COMMAND_LIMITS, runCommand, type CommandLimits, type ProgramCall } from './run.ts';
+import { bitsOfCommand, topFolder } from './untrusted-output.ts';
 import { descriptionOf, LONGEST_BACKGROUND_SECONDS, LONGEST_SECONDS, parametersFor, type ExecParams } from './spec.ts';
 
 type Settings = Config['tools']['exec'];
@@ -60,19 +56,21 @@ export interface ExecOptions extends Pick<Settings, 'mode' | 'timeoutSeconds' | 
   readonly allowCommands?: Settings['allowCommands'];
   /** Whether a person allowed the command with this hash for good. @default none */
   readonly isRemembered?: (hash: string) => boolean;
-  /** Which files have content of strangers. @default unknown */
-  readonly origins?: FileOrigins;
+  /** Which files may hold untrusted text. @default none */
+  readonly marks?: Marks;
+  /** Runs commands on copy-on-write views. @default there are none */
+  readonly landing?: Pick<Landing, 'probe' | 'open'>;
   /** Limits that end a command early. @default `DEFAULT_COMMAND_LIMITS` */
   readonly limits?: Partial<CommandLimits>;
   /** Runs commands in the background. @default none: the tool does not offer it */
-  readonly background?: Pick<BackgroundProcesses, 'begin'>;
+  readonly background?: Pick<BackgroundProcesses, 'begin' | 'folders'>;
   readonly clock: Clock;
 }
 
 /** Where untrusted output of a command comes from. */
 export const OUTPUT_SOURCE = 'the output of a command that may contain text by others';
-/** Room to end a command that ran into its own limit. */
-const TOOL_TIMEOUT_MS = (LONGEST_SECONDS + 5) * 1000;
+/** The command has its own limit; this leaves room for the question about what it changed. */
+const TOOL_TIMEOUT_MS = (LONGEST_SECONDS + LONGEST_BACKGROUND_SECONDS) * 1000;
 const SLOW_MS = 5_000;
 /** Where commands in the sandbox find programs: only there is anything to be seen. */
 const INSIDE_PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -83,11 +81,6 @@ const EDITORS = /^(?:vi|vim|nvim|view|vimdiff|nano|pico|emacs|micro|joe|mcedit)$
 /** Options with which they do what they are told and end. */
 const UNATTENDED = /^(?:-[eEs]s?|-c|\+.*|--(?:batch|headless|version|help|eval|script|cmd).*|-[vh]|-Es)$/u;
 
-const TOOLS = 'curl|wget|aria2c|yt-dlp|ssh|scp|sftp|rsync|nc|ncat|telnet|ftp|lynx|links|w3m|gh|glab';
-const GIT = String.raw`git\s+(?:-\S+\s+)*(?:clone|fetch|pull|ls-remote|submodule|remote\s+update)`;
-const PACKAGES = String.raw`(?:npm|pnpm|yarn|bun|pip[3x]?|uv|cargo|gem|brew|apt(?:-get)?|docker|podman)\s+(?:-\S+\s+)*(?:i|install|add|ci|view|info|search|audit|update|download|pull)`;
-const FETCHES = new RegExp(String.raw`https?://|(?<![\w-])(?:${TOOLS}|${GIT}|${PACKAGES})(?![\w-])`, 'iu');
-
 /** What is known of a command before it starts. */
 interface Known {
   readonly words: CommandWords;
@@ -96,6 +89,11 @@ interface Known {
   /** Real path of the folder in which it starts. */
   readonly folder: string;
   readonly reach: CommandReach;
+  /** Of what it prints. */
+  readonly bits: ResultBits;
+  /** What it changes counts as written by others. */
+  readonly isTheirs: boolean;
+  readonly isOnView: boolean;
 }
 
 /** The tool that runs commands; so many at once as are allowed, the others wait. */
@@ -158,8 +156,14 @@ class Commands {
     if (guarded.decision === 'deny') return { about, denied: guarded.reason };
     const place = await findFolder(workspace, cwd);
     if ('problem' in place) return { about, denied: place.problem };
-    const known = { words, params, context, reach, folder: place.folder } as const;
     const { untrusted } = context.conversation.taint;
+    const { marks } = this.#options;
+    const { folder } = place;
+    const bits = await bitsOfCommand(command, reach, { marks, folder, workspace: await realpath(workspace) });
+    const isTheirs = untrusted || bits.untrusted === true;
+    const whyNoView = isTheirs && reach !== 'anywhere' ? await this.#whyNoView(params) : null;
+    const isOnView = isTheirs && reach !== 'anywhere' && whyNoView === null;
+    const known = { words, params, context, reach, folder, bits, isTheirs, isOnView } as const;
     const reason = sentences(
       guarded.decision === 'ask' ? guarded.reason : '',
       mode === 'ask'
@@ -167,15 +171,22 @@ class Commands {
         : mode === 'full'
           ? ''
           : (whyOutside ?? (params.network === true && !network ? 'It wants to reach the network.' : '')),
+      ...(whyNoView !== null && (untrusted || reach === 'network') ? [capitalized(whyJudged(known)), whyNoView] : []),
     );
-    const request = requestFor(params);
+    // Files are read only where somebody may have to say yes.
+    const mayAsk = reason !== '' || untrusted || context.approval !== null;
+    const request = requestFor(
+      params,
+      mayAsk && reach === 'anywhere'
+        ? await markedFiles(command, words, { marks, folder, workspace: await realpath(workspace) })
+        : '',
+    );
     const plan: Plan = {
       about,
       run: (signal) => this.#run(known, signal),
       reaches:
         reach === 'workspace' ? showsInGroup(request.detail) : { action: { kind: 'networked-exec' }, ...request },
-      // Files are read only where somebody may have to say yes.
-      ...(reason !== '' || untrusted || context.approval !== null ? { covers: await this.#covers(known) } : {}),
+      ...(mayAsk ? { covers: await this.#covers(known) } : {}),
     };
     if (reason === '') return plan;
     // While strangers have a say nothing is allowed for good, and nothing that was counts.
@@ -216,6 +227,18 @@ class Commands {
     return outside === true ? 'The command is to run outside the sandbox, so it needs your approval.' : null;
   }
 
+  /** Null: it can run on a view. Otherwise a sentence. */
+  async #whyNoView({ background = false }: ExecParams): Promise<string | null> {
+    if (background) return 'It runs in the background, so what it changes takes effect before anyone can check it.';
+    const probe = await this.#options.landing?.probe();
+    if (probe?.available === true) return null;
+    const why = probe === undefined ? 'there is no store for it' : probe.reason;
+    return sentences(
+      `There's no copy-on-write view because ${why}, so what it changes takes effect before anyone can check it.`,
+      probe?.remedy ?? '',
+    );
+  }
+
   /** The circumstances that a yes covers in addition to the command's text. */
   async #covers({
     params: { command },
@@ -223,6 +246,7 @@ class Commands {
     context,
     folder,
     reach,
+    isOnView,
   }: Known): Promise<Readonly<Record<string, unknown>>> {
     const { mode, workspace } = this.#options;
     return {
@@ -230,6 +254,7 @@ class Commands {
       mode,
       enclosed: reach !== 'anywhere',
       network: reach !== 'workspace',
+      isOnView,
       environment: this.#environmentNames(context),
       files: await namedFiles(command, words, { folder, workspace: await realpath(workspace) }),
     };
@@ -256,20 +281,18 @@ class Commands {
   }
 
   async #run(known: Known, signal: AbortSignal): Promise<Executed> {
-    const { params, context, reach } = known;
+    const { params, context, reach, bits, isTheirs, isOnView } = known;
     const { command, cwd, timeoutSeconds, background = false } = params;
-    const { origins, sandbox, workspace, clock, timeoutSeconds: usual } = this.#options;
-    const bits = await bitsOfCommand(command, reach, { origins, cwd: resolve(workspace, cwd ?? '.') });
-    const mayWriteTheirs = bits.untrusted === true || context.conversation.taint.untrusted;
-    const git = reach === 'anywhere' ? undefined : sandbox?.git;
+    const { landing, marks, workspace, clock, timeoutSeconds: usual } = this.#options;
     if (background && this.#options.background !== undefined) {
       const seconds = timeoutSeconds ?? LONGEST_BACKGROUND_SECONDS;
       const bounds = { ...this.#limits, outputBytes: Infinity, seconds };
       const check = (text: string): CommandDecision => this.#judge(this.#read(text, cwd), reach);
       const asks = context.approval !== null;
       const start = { command, cwd: known.folder, program: await this.#program(known), permit: context.permit };
+      const marksIn = isTheirs ? await this.#changesIn(known) : null;
       return await this.#options.background.begin(
-        { ...start, bits, mayWriteTheirs, git, bounds, reach, asks, check },
+        { ...start, bits, marksIn, bounds, reach, asks, check },
         context,
         signal,
       );
@@ -286,13 +309,43 @@ class Commands {
       context.people.progress(oneLine(`still running ${escapeControlChars(command)}`, 80)),
     );
     const bounds = { ...this.#limits, seconds };
-    const where = { program, cwd: known.folder, mark: workspace, bounds, clock };
-    const work = (): Promise<CommandOutcome> => runCommand({ ...where, signal, permit: context.permit });
-    const { outcome, undone } = await whileWatched(mayWriteTheirs ? git : undefined, () =>
-      mayWriteTheirs && origins !== undefined ? origins.during(work) : work(),
-    );
-    const notes = await askToPutBack(undone, git, context);
-    return { ...commandResultOf(command, outcome, reach, notes), ...bits };
+    const run = { program, cwd: known.folder, mark: workspace, bounds, clock, permit: context.permit };
+    if (isOnView && landing !== undefined) {
+      const busyFolders = (): readonly string[] => this.#options.background?.folders() ?? [];
+      const landed = await runOnView(
+        { command, why: whyJudged(known), run, context, busyFolders },
+        { landing, marks },
+        signal,
+      ).catch((error: unknown) => {
+        if (signal.aborted) return null;
+        throw error;
+      });
+      const title = oneLine(`ran ${escapeControlChars(command)}`, 80);
+      if (landed === null) return { title, output: nothingKept('it was stopped'), isError: true, ...bits };
+      const { outcome, notes, hasLanded, diff } = landed;
+      const result = commandResultOf(command, outcome, reach, notes);
+      return {
+        ...result,
+        ...(hasLanded ? {} : { isError: true, failure: notes.join(' ') }),
+        ...(diff === undefined ? {} : { diff }),
+        ...bits,
+      };
+    }
+    const from = clock.now();
+    try {
+      const outcome = await runCommand({ ...run, signal });
+      return { ...commandResultOf(command, outcome, reach), ...bits };
+    } finally {
+      if (isTheirs && marks !== undefined)
+        await markChanged(marks, await this.#changesIn(known), { from, to: clock.now() });
+    }
+  }
+
+  /** The folder in which everything that a command changes counts as written by others. */
+  async #changesIn({ params: { command }, context, reach, folder }: Known): Promise<string> {
+    const workspace = await realpath(this.#options.workspace);
+    const isEverywhere = context.conversation.taint.untrusted || reach !== 'workspace';
+    return isEverywhere ? workspace : await topFolder(command, { folder, workspace });
   }
 
   /** What runs it, with the environment that it may see. */
@@ -330,28 +383,27 @@ function editorIn({ invocations }: CommandWords): string | undefined {
   return invocations.find(({ name, args }) => EDITORS.test(name) && !args.some((arg) => UNATTENDED.test(arg)))?.name;
 }
 
+/** Why what a command changes is judged: a clause for people. */
+function whyJudged({ context, reach }: Pick<Known, 'context' | 'reach'>): string {
+  const { untrusted, source } = context.conversation.taint;
+  if (untrusted) return `this conversation contains text from ${source ?? 'outside'}`;
+  return reach === 'network' ? 'the command can reach the internet' : 'files in its folder hold text from others';
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** The whole of what will run. */
-function requestFor({ command, cwd, background }: ExecParams): { readonly title: string; readonly detail: string } {
+function requestFor(
+  { command, cwd, background }: ExecParams,
+  marked: string,
+): { readonly title: string; readonly detail: string } {
   const where = cwd === undefined ? '' : `# in ${escapeControlChars(JSON.stringify(cwd))}\n`;
   return {
     title: background === true ? 'Run a command in the background' : 'Run a command',
-    detail: where + escapeControlChars(command),
+    detail: where + escapeControlChars(command) + marked,
   };
-}
-
-/**
- * The bits of what a command prints. It may print any file of the owner's. It may print words of strangers when it has
- * the network, when it names a file they had a part in, or when it is not enclosed and looks as if it fetched
- * something: to hold every such command for one would make `full` a mode that asks each time.
- */
-async function bitsOfCommand(
-  command: string,
-  reach: CommandReach,
-  { origins, cwd }: { readonly origins: FileOrigins | undefined; /** Absolute. */ readonly cwd: string },
-): Promise<ResultBits> {
-  const fetches = reach === 'network' || (reach === 'anywhere' && FETCHES.test(command));
-  const isUntrusted = fetches || (await origins?.isNamedIn(command, cwd)) === true;
-  return isUntrusted ? { private: true, untrusted: true } : { private: true };
 }
 
 /** The real path of a folder in the workspace; a sentence for any other. */

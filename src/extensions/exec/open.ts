@@ -4,6 +4,7 @@ import { PAGE_MARGIN } from '../../core/api-tools.ts';
 import { FROM, type App, type Contributions } from '../../core/api.ts';
 import { BackgroundProcesses, type ProcessNews } from './background.ts';
 import { createExecTool } from './exec.ts';
+import { markChanged } from './landing.ts';
 import { dropOldAllowances } from './old-allowances.ts';
 import { processTool } from './process-tool.ts';
 
@@ -20,9 +21,11 @@ export async function openExec(app: App): Promise<Contributions> {
     outputs: (sessionKey) => spill.folder(sessionKey),
     records: join(paths.home, 'processes'),
     workspace: paths.workspace,
-    origins: files.origins,
     reaches: (messageId) => journal.inbox.byId([messageId]).length > 0,
     wake: (news) => wake(app, news),
+    markChanged: async (folder, from) => {
+      if (files.marks !== undefined) await markChanged(files.marks, folder, { from, to: clock.now() });
+    },
     withdraw: async ({ id, messageId }) => {
       const [asked] = journal.inbox.byId([messageId]);
       if (asked !== undefined) await journal.inbox.withdrawInternal({ ...asked, externalId: externalIdOf(id) });
@@ -43,7 +46,8 @@ export async function openExec(app: App): Promise<Contributions> {
     environment: execEnvironment(env, tools.exec.allowEnv),
     allowHosts: tools.web.allowHosts,
     isRemembered: (hash) => journal.allowances.has(hash),
-    origins: files.origins,
+    marks: files.marks,
+    landing: app.landing,
     background: processes,
     clock,
   });

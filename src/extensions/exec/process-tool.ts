@@ -83,7 +83,11 @@ export function processTool(options: ProcessToolOptions): Tool {
       if (action === 'poll') return { about, reaches, run: (signal) => poll(process, params, signal, options) };
       if (action === 'kill') return { about, reaches, run: () => kill(process, options) };
       const run = (): Promise<Executed> => write(process, params, conversation.taint.untrusted);
-      return { about, run, ...(process.end === null ? judgedWrite(params, process) : {}) };
+      return {
+        about,
+        run,
+        ...(process.end === null ? judgedWrite(params, process, conversation.taint.untrusted) : {}),
+      };
     },
   });
 }
@@ -154,7 +158,7 @@ async function write(process: BackgroundProcess, { text }: Params, isTainted: bo
   const nothing = (why: string): Executed => errorResult(title, `Nothing was written: ${why}`);
   if (text === undefined) return nothing('the action write needs text.');
   if (process.end !== null) return nothing('the command has ended. Use the action poll to see how.');
-  if (isTainted) await process.taint();
+  if (isTainted) process.taint();
   if (text === '') {
     process.closeInput();
     return { title, output: 'The input of the command is closed now.', metadata: { process: process.id } };
@@ -188,6 +192,7 @@ function listOf(all: readonly BackgroundProcess[]): Executed {
 function judgedWrite(
   { text = '' }: Params,
   { id, command: { command, check, asks, reach } }: BackgroundProcess,
+  isTainted: boolean,
 ): Partial<Plan> | { readonly denied: string } {
   const guarded = TAKES_COMMANDS.test(command) ? check(text) : { decision: 'allow' as const };
   if (guarded.decision === 'deny') return { denied: guarded.reason };
@@ -197,7 +202,10 @@ function judgedWrite(
   };
   const reason = sentences(
     guarded.decision === 'ask' ? guarded.reason : '',
-    asks ? 'The command that reads it needed a yes.' : '',
+    asks ? 'The command that reads it needed your approval.' : '',
+    isTainted
+      ? 'This conversation contains text from others, and what the command does with it takes effect before anyone can check it.'
+      : '',
   );
   return {
     ...(reach === 'workspace' ? {} : { reaches: { action: { kind: 'networked-exec' }, ...request } }),

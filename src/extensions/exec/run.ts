@@ -33,7 +33,7 @@ export interface Bounds extends CommandLimits {
 }
 
 /** A command with what encloses it. */
-export type ProgramCall = Pick<Program, 'command' | 'environment'> & Enclosure;
+export type ProgramCall = Pick<Program, 'command' | 'environment'> & Enclosure & Pick<RunOptions, 'view'>;
 
 export interface CommandOptions extends Pick<RunOptions, 'mark' | 'permit'> {
   readonly program: ProgramCall;
@@ -52,6 +52,8 @@ export interface CommandOutcome extends OutputText {
   readonly exitCode: number | null;
   /** It did not end well. */
   readonly isFailed: boolean;
+  /** A limit or a signal ended it. */
+  readonly wasEnded: boolean;
   /** What is to be said of its end beside its exit code; sentences. */
   readonly notes: readonly string[];
   readonly bytes: number;
@@ -100,6 +102,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
     return {
       exitCode: code,
       isFailed: code !== 0 || early !== null,
+      wasEnded: code === null || early !== null,
       notes: [
         ...(early === null ? ended : [whyEnded(early, bounds)]),
         ...(isClean ? [] : ['A process that it started could not be stopped and may still run.']),

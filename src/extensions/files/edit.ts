@@ -167,7 +167,14 @@ async function planEdits(
         const running = { ...context, signal };
         const { problems, files: drafted, shown } = draft ?? (await draftEdits(edits, places, running));
         if (problems.length === 0) return await writeAll(drafted, files, { words, edits, preview }, running);
-        const bits = shown.length === 0 ? {} : await bitsOf(files.origins, { shown });
+        const bits =
+          shown.length === 0
+            ? {}
+            : await bitsOf(
+                files.marks,
+                shown.map(({ path }) => path),
+                context.person.role,
+              );
         return { ...words.impossible(problems), ...bits };
       },
     };

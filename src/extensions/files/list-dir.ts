@@ -17,7 +17,7 @@ import {
   defineTool,
   escapeControlChars,
   type Executed,
-  type FileOrigins,
+  type Marks,
   NAMES_SOURCE,
   openAllowed,
   planInside,
@@ -43,7 +43,7 @@ const parameters = z.object({
     .describe(`Levels of folders to list, 1 to ${DEEPEST}. Default: 1, the folder alone.`),
 });
 
-export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
+export function listDirTool(guard: PathGuard, marks?: Marks): Tool {
   return defineTool({
     name: 'list_dir',
     fits: 'small',
@@ -58,10 +58,10 @@ export function listDirTool(guard: PathGuard, origins?: FileOrigins): Tool {
         // In a group, names of files are the owner's too.
         reaches: showsInGroup(escapeControlChars(`${path}: names of files`)),
         run: async (signal): Promise<Executed> => {
-          const listing: Listing = { guard, context: { ...context, signal }, lines: [], names: [], folders: [] };
+          const listing: Listing = { guard, context: { ...context, signal }, lines: [], paths: [] };
           const more = await list(listing, { place, path, indent: '' }, depth);
-          const { lines, names, folders } = listing;
-          const bits = await bitsOf(origins, { folders, names });
+          const { lines, paths } = listing;
+          const bits = await bitsOf(marks, paths, context.person.role);
           const rest = more ? `\n(there are more than ${MOST_ENTRIES} entries; list one of the folders in it)` : '';
           return {
             title: `listed ${path}`,
@@ -78,9 +78,8 @@ interface Listing {
   readonly guard: PathGuard;
   readonly context: ToolContext;
   readonly lines: string[];
-  readonly names: string[];
-  /** Real paths of those that were entered. */
-  readonly folders: string[];
+  /** Real paths of what is shown, and of the folders that were entered. */
+  readonly paths: string[];
 }
 
 /** True when not everything fitted. */
@@ -89,14 +88,14 @@ async function list(
   { place, path, indent }: { readonly place: Inside; readonly path: string; readonly indent: string },
   depth: number,
 ): Promise<boolean> {
-  const { guard, context, lines, names, folders } = listing;
+  const { guard, context, lines, paths } = listing;
   const { entries, more } = await entriesOf(place, path, listing);
-  folders.push(place.path);
+  paths.push(place.path);
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (lines.length >= MOST_ENTRIES) return true;
     context.signal.throwIfAborted();
     lines.push(indent + describe(entry));
-    names.push(entry.name);
+    paths.push(join(place.path, entry.name));
     if (!entry.info.isDirectory() || depth <= 1 || NOT_ENTERED.has(entry.name)) continue;
     const below = join(path, entry.name);
     try {

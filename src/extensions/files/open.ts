@@ -18,7 +18,7 @@ export function openFiles(app: App): Contributions {
       writeFileTool(files),
       editFileTool(files),
       applyPatchTool(files),
-      listDirTool(files.guard, files.origins),
+      listDirTool(files.guard, files.marks),
       globTool(finding),
       grepTool(finding),
     ],

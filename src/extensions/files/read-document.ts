@@ -11,7 +11,7 @@ const MOST_CHARS = 2_000_000;
 const KEPT_DOCUMENTS = 4;
 
 /** Shows an image to the model. */
-export async function readImage({ path, file, keepImage, origins }: Reading): Promise<ToolResult> {
+export async function readImage({ path, file, keepImage, marks, context }: Reading): Promise<ToolResult> {
   const title = `read ${path}`;
   const { size } = file.stat;
   if (keepImage === undefined) return errorResult(title, 'This is an image, and images are not shown here.', { size });
@@ -21,7 +21,7 @@ export async function readImage({ path, file, keepImage, origins }: Reading): Pr
   }
   const bytes = await file.handle.readFile();
   const mediaType = imageType(bytes) ?? '';
-  const bits = await bitsOf(origins, { shown: [{ ...file, bytes }] });
+  const bits = await bitsOf(marks, [file.path], context.person.role);
   const kept = await keepImage(bytes);
   return {
     title,
@@ -34,7 +34,7 @@ export async function readImage({ path, file, keepImage, origins }: Reading): Pr
 
 /** Reads the text of a document in a child process. `kept`: texts of earlier calls, which this one adds to. */
 export async function readDocument(reading: Reading, kept: Map<string, ReadDocumentAnswer>): Promise<ReadPage> {
-  const { file, wish, origins, context } = reading;
+  const { file, wish, marks, context } = reading;
   const { size, ino, mtimeMs, ctimeMs } = file.stat;
   const key = JSON.stringify([file.path, ino, size, mtimeMs, ctimeMs]);
   let found = kept.get(key);
@@ -46,7 +46,7 @@ export async function readDocument(reading: Reading, kept: Map<string, ReadDocum
   kept.set(key, found);
   const [oldest] = kept.keys();
   if (kept.size > KEPT_DOCUMENTS && oldest !== undefined) kept.delete(oldest);
-  const bits = await bitsOf(origins, { shown: [{ ...file, hash: found.hash }] });
+  const bits = await bitsOf(marks, [file.path], context.person.role);
   if (found.format === null) return { page: null, facts: { size }, bits };
   return {
     page: linePage(found.text, wish),
@@ -59,10 +59,10 @@ export async function readDocument(reading: Reading, kept: Map<string, ReadDocum
 
 /** Reads a page of a large text in a child process. */
 export async function readLarge(reading: Reading): Promise<ReadPage> {
-  const { file, wish, origins } = reading;
+  const { file, wish, marks, context } = reading;
   const { size } = file.stat;
-  const { format, encoding, hash, ...page } = await readApart({ wish }, reading);
-  const bits = await bitsOf(origins, { shown: [{ ...file, hash }] });
+  const { format, encoding, ...page } = await readApart({ wish }, reading);
+  const bits = await bitsOf(marks, [file.path], context.person.role);
   if (format === null) return { page: null, facts: { size }, bits };
   return { page, facts: { size, ...(encoding !== 'utf-8' && { encoding }) }, bits };
 }

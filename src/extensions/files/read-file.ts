@@ -8,7 +8,7 @@ import {
   errorResult,
   escapeControlChars,
   type FileContent,
-  type FileOrigins,
+  type Marks,
   planInside,
   requireReadable,
   type ResultBits,
@@ -33,8 +33,8 @@ export interface ReadFileOptions {
   readonly guard: PathGuard;
   /** Characters of one page. */
   readonly pageChars: number;
-  /** @default nothing is known of strangers */
-  readonly origins?: FileOrigins;
+  /** @default no file is marked */
+  readonly marks?: Marks;
   readonly readDocument: ReadDocument;
   /** Keeps an image for the model; returns its absolute path. @default images are not shown */
   readonly keepImage?: (bytes: Uint8Array) => Promise<string>;
@@ -114,11 +114,11 @@ export interface ReadPage {
   readonly empty?: string;
 }
 
-async function readPlain({ file, wish, origins, context }: Reading, place: Inside): Promise<ReadPage> {
+async function readPlain({ file, wish, marks, context }: Reading, place: Inside): Promise<ReadPage> {
   const saved: FileContent = { path: file.path, stat: file.stat, bytes: await file.handle.readFile() };
   const shown = (await context.files.store?.read(saved, place, context)) ?? saved;
   const size = shown.bytes.length;
-  const bits = await bitsOf(origins, { shown: [shown] });
+  const bits = await bitsOf(marks, [file.path], context.person.role);
   const decoded = decodeText(shown.bytes);
   if ('binary' in decoded) return { page: null, facts: { size }, bits };
   const { encoding } = decoded.format;

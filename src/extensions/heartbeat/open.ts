@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { oneLine, parseChat, sessionKeyOf, type App, type Contributions } from '../../core/api.ts';
 import { outboundTo, SideCalls } from '../../core/api-turns.ts';
@@ -59,16 +58,13 @@ async function openHeart(
   app: App,
   { look, budgetLeft }: Pick<HeartbeatQuestions, 'look'> & { readonly budgetLeft: (at: number) => Promise<boolean> },
 ): Promise<Heartbeat> {
-  const { paths, clock, bus, origins, people } = app;
+  const { paths, clock, bus, marks, people } = app;
   const { Heartbeat } = await import('./heartbeat.ts');
   const path = join(paths.workspace, 'HEARTBEAT.md');
   return new Heartbeat(app, {
     target: () => targetOf(app),
     budgetLeft,
-    fromStrangers: async (text) => {
-      const stat = statSync(path, { throwIfNoEntry: false });
-      return stat === undefined || (await origins.holds({ path, bytes: Buffer.from(text), stat }));
-    },
+    fromStrangers: async () => await marks.isUntrusted([marks.realOf(path)], 'owner'),
     look,
     tellOwner: async (id, text) => {
       const chat = people.ownersChat(connected(app)) ?? people.ownersChat();

@@ -5,7 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import { contentsUnder, type Item } from '../../backup/contents.ts';
 import { tapeName } from '../../core/session/tape-name.ts';
 import { ifThere, replaceLazy } from '../../core/storage/files.ts';
-import { isBelow, isWithin } from '../../core/storage/named-paths.ts';
+import { isBelow } from '../../core/security/paths/names.ts';
+import { within } from '../../core/security/paths/rules.ts';
 import { AppError } from '../../core/util/errors.ts';
 import { isKept, SETTINGS, type HomeFiles, type StoredFile } from './file-changes.ts';
 import { readTape } from './home-tapes.ts';
@@ -153,7 +154,7 @@ async function bringOthers(options: FilesCacheOptions, fetched: Fetched): Promis
     const at = await placeOf(options.folder, path);
     if (!(await isHere(at, file))) {
       // A link out of the home isn't made; one that the owner made in this folder stays.
-      if (file.target !== null && !isWithin(options.folder, resolve(dirname(at), file.target))) continue;
+      if (file.target !== null && !within(options.folder, resolve(dirname(at), file.target))) continue;
       await fetchFile(options, { path, at }, file, fetched);
     }
     await files.isSame(path, file);
@@ -172,7 +173,7 @@ async function placeOf(folder: string, path: string): Promise<string> {
   const at = join(folder, path);
   let above = dirname(at);
   while (isBelow(path) && (await ifThere(lstat(above))) === undefined) above = dirname(above);
-  if (isBelow(path) && isWithin(await realpath(folder), await realpath(above))) return at;
+  if (isBelow(path) && within(await realpath(folder), await realpath(above))) return at;
   throw new AppError(
     'home-unsafe',
     `The database has a file that would be written outside the home (${JSON.stringify(path.slice(0, 200))}), so the home was not opened. Delete that row from assistant.files or assistant.tapes.`,

@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { knownFault, type KnownFaultId } from '../../known-faults.ts';
-import { execWorld, type ExecWorld } from '../../support/exec-world.ts';
+import { execWorld } from '../../support/exec-world.ts';
 import { describeWith } from '../../support/test-with.ts';
 import { waitFor } from '../../support/wait.ts';
 import { startWorld, type World } from '../../support/world.ts';
@@ -23,7 +22,7 @@ describeWith('bubblewrap')('what a command leaves for the owner’s git', () => 
     /** What the owner does in the workspace. */
     readonly use: string;
   }
-  const play = async ({ command, use }: Attack): Promise<Outcome> => {
+  const play = async ({ command, use }: Attack): Promise<Outcome & { readonly landed: boolean }> => {
     const asked: string[] = [];
     await using world = await execWorld('auto', {
       taint: THEIRS,
@@ -33,39 +32,43 @@ describeWith('bubblewrap')('what a command leaves for the owner’s git', () => 
       },
     });
     const { workspace } = world;
-    await world.run(`bash -c ${quoted(command)}`);
-    execFileSync('bash', ['-c', use], { cwd: workspace, stdio: 'ignore' });
-    return { asked: asked.includes('Let git run what a command wrote'), done: existsSync(join(workspace, 'taken')) };
+    const { output } = await world.run(`bash -c ${quoted(command)}`);
+    const landed = !output.includes("None of the command's changes were kept");
+    if (landed) execFileSync('bash', ['-c', use], { cwd: workspace, stdio: 'ignore' });
+    const done = existsSync(join(workspace, 'taken'));
+    return { asked: asked.includes('Keep what a command changed'), done, landed };
   };
   test('the owner is asked first: a repository in its usual place', async () => {
-    expect(await play({ command: MONITOR, use: 'cd repo; git status; true' })).toEqual({ asked: true, done: false });
+    expect(await play({ command: MONITOR, use: 'cd repo; git status; true' })).toEqual({
+      ...{ asked: true, done: false, landed: false },
+    });
   });
-  for (const [id, attack] of Object.entries({
-    'S7 a name that is not UTF-8': {
+  // Such names never land, so nobody has to be asked.
+  for (const [name, attack] of Object.entries<Attack>({
+    'a name that is not UTF-8': {
       command: `${MONITOR} && mv .git $'../\\377x' && printf 'gitdir: ../\\377x' > .git`,
       use: 'cd repo; git status; true',
     },
-    'S7 a common folder that is not UTF-8': {
+    'a common folder that is not UTF-8': {
       command: `${MONITOR} && cp -r .git $'../k\\377' && cd .. && rm -rf repo && git init -q repo && printf '../../k\\377' > repo/.git/commondir`,
       use: 'cd repo; git status; true',
     },
-    'S7 a repository below a name that is not UTF-8': {
+    'a repository below a name that is not UTF-8': {
       command: `mkdir $'pro\\377j' && cd $'pro\\377j' && ${MONITOR.replace('../taken', '../../taken')}`,
       use: 'cd pro*/repo; git status; true',
     },
-    'S7 a link to a name that is not UTF-8': {
+    'a link to a name that is not UTF-8': {
       command: `mkdir $'p\\377' && cd $'p\\377' && ${MONITOR.replace('../taken', '../../taken')} && cd ../.. && ln -s $'p\\377/repo' projekt`,
       use: 'cd projekt; git status; true',
     },
-    'S7 a bare repository whose name is not UTF-8': {
+    'a bare repository whose name is not UTF-8': {
       command: `git init -q --bare $'b\\377' && mkdir -p $'b\\377/hooks' && ${HOOK}`,
       use: 'cd b*; git tag v1 $(git hash-object -w --stdin </dev/null); true',
     },
-  } satisfies Partial<Record<KnownFaultId, Attack>>)) {
-    knownFault(id as KnownFaultId, async () => {
+  })) {
+    test(`does not land: ${name}`, async () => {
       const outcome = await played(() => play(attack));
-      if (!outcome.asked && !outcome.done) throw new Error('the owner’s git ran nothing');
-      expect(outcome).toEqual({ asked: true, done: false });
+      expect(outcome).toEqual({ asked: false, done: false, landed: false });
     });
   }
 });
@@ -75,40 +78,35 @@ function quoted(text: string): string {
 }
 
 describeWith('bubblewrap')('a protected file that is replaced while a command runs', () => {
-  const STOP = 'touch started; until [ -e stop ]; do echo EVIL >> FILE; sleep 0.02; done 2>/dev/null; true';
+  const LOOP = 'for n in $(seq 150); do echo EVIL >> FILE; sleep 0.02; done 2>/dev/null; true';
   /** What a file holds when a command wrote to it all the time, and it was edited meanwhile. */
-  const afterwards = async (name: string, edit: (file: string, world: ExecWorld) => Promise<void>): Promise<string> => {
-    await using world = await execWorld('auto', { taint: THEIRS });
-    const at = (path: string): string => join(world.workspace, path);
-    await writeFile(at(name), 'mine\n');
-    const running = world.run(STOP.replace('FILE', name));
-    await waitFor(() => existsSync(at('started')), { what: 'the command' });
-    await pause();
-    if ((await readFile(at(name), 'utf8')) !== 'mine\n') throw new Error('it was not protected at first');
-    await edit(at(name), world);
-    await pause();
-    await writeFile(at('stop'), '');
+  const afterwards = async (name: string, edit: (file: string) => Promise<void>): Promise<string> => {
+    await using world = await execWorld('auto', {
+      taint: THEIRS,
+      approve: async () => ({ approved: false, reason: 'no' }),
+    });
+    await world.landing.probe();
+    const file = join(world.workspace, name);
+    await writeFile(file, 'mine\n');
+    const running = world.run(LOOP.replace('FILE', name));
+    for (let n = 0; n < 10; n += 1) await pause();
+    await edit(file);
     await running;
-    return await readFile(at(name), 'utf8');
+    return await readFile(file, 'utf8');
   };
-  test('a file that is written in its place stays protected', async () => {
+  test('a file that is written in its place stays as it was written', async () => {
     expect(await afterwards('AGENTS.md', (file) => writeFile(file, 'edited\n'))).toBe('edited\n');
   });
-  for (const [id, name] of Object.entries({
-    'S9 AGENTS.md': 'AGENTS.md',
-    'S9 HEARTBEAT.md': 'HEARTBEAT.md',
-    'S9 SOUL.md': 'SOUL.md',
-    'S9 TOOLS.md': 'TOOLS.md',
-    'S9 USER.md': 'USER.md',
-  } satisfies Partial<Record<KnownFaultId, string>>)) {
-    knownFault(id as KnownFaultId, async () => {
+  test.each(['AGENTS.md', 'HEARTBEAT.md', 'SOUL.md', 'TOOLS.md', 'USER.md'])(
+    '%s that is replaced stays as it was written',
+    async (name) => {
       const byRenaming = async (file: string): Promise<void> => {
         await writeFile(`${file}.new`, 'edited\n');
         await rename(`${file}.new`, file);
       };
       expect(await played(() => afterwards(name, byRenaming))).toBe('edited\n');
-    });
-  }
+    },
+  );
 });
 
 describeWith('bubblewrap')('a protected file that the assistant itself edits while a command runs', () => {
@@ -133,18 +131,14 @@ describeWith('bubblewrap')('a protected file that the assistant itself edits whi
     await waitFor(() => isThere(world, 'ended'), { what: 'the end of the command' });
     return (await textOf(world, name)).includes('EVIL');
   };
-  for (const [id, edit] of Object.entries({
-    'S9 AGENTS.md, edited by the assistant': replaced('AGENTS.md'),
-    'S9 AGENTS.md, written by the assistant': write('AGENTS.md', 'edited\n'),
-    'S9 HEARTBEAT.md, edited by the assistant': replaced('HEARTBEAT.md'),
-    'S9 SOUL.md, edited by the assistant': replaced('SOUL.md'),
-    'S9 TOOLS.md, edited by the assistant': replaced('TOOLS.md'),
-    'S9 USER.md, edited by the assistant': replaced('USER.md'),
-  } satisfies Partial<Record<KnownFaultId, Call>>)) {
-    knownFault(id as KnownFaultId, async () => {
-      expect(await played(() => isTaken(String(edit.arguments['path']), edit))).toBe(false);
-    });
-  }
+  test.each(
+    ['AGENTS.md', 'HEARTBEAT.md', 'SOUL.md', 'TOOLS.md', 'USER.md'].flatMap((name) => [
+      [name, 'edited', replaced(name)] as const,
+      [name, 'written', write(name, 'edited\n')] as const,
+    ]),
+  )('%s, %s', async (name, _how, edit) => {
+    expect(await played(() => isTaken(name, edit))).toBe(false);
+  });
 });
 
 describe('a command that deletes everything the person has, where everything is allowed', () => {

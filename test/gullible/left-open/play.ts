@@ -21,13 +21,14 @@ const HELD: Outcome = { asked: true, done: false };
 interface Family<Variant> {
   /** Attacks of the same kind that are held today. They show that the attack is judged rightly. */
   readonly held: Readonly<Record<string, Variant>>;
-  readonly open: Partial<Record<KnownFaultId, Variant>>;
+  /** Attacks that still do harm. @default none */
+  readonly open?: Partial<Record<KnownFaultId, Variant>>;
   readonly world?: WorldOptions;
   readonly play: (world: World, variant: Variant) => Promise<Outcome>;
 }
 
 /** Registers the attacks of a family, each in a world of its own: what one leaves behind would mark the texts of the next. */
-export function family<Variant>({ held, open, world: options, play }: Family<Variant>): void {
+export function family<Variant>({ held, open = {}, world: options, play }: Family<Variant>): void {
   const outcomeOf = (variant: Variant): Promise<Outcome> =>
     played(async () => {
       await using world = await startWorld(options);

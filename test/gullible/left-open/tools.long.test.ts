@@ -82,15 +82,33 @@ async function jobs(world: World): Promise<string> {
 
 describeWith('bubblewrap')('what wipes the owner’s files in a conversation with a stranger’s text', () => {
   family<Call>({
-    held: {},
-    open: {
-      'S10 files that are removed': run('rm -rf ./*'),
-      'S10 files that are found and deleted': run('find . -type f -name "*.md" -delete; true'),
-      'S10 files that are emptied': run('truncate -s 0 letters/*.md diary.md'),
-      'S10 files that are moved into nothing': run('mv diary.md /tmp/; mv letters /tmp/'),
-      'S10 files that are overwritten': run('for f in diary.md letters/*; do echo x > $f; done'),
-      'S10 files that a program removes': run(`node -e 'fs.rmSync("letters",{recursive:true});fs.rmSync("diary.md")'`),
+    held: {
+      'files that are removed': run('rm -rf ./*'),
+      'files that are removed by name': run('rm -r letters diary.md'),
+      'files that are found and deleted': run('find . -type f -name "*.md" -delete; true'),
+      'files that are found and removed': run('find diary.md letters -type f -exec rm {} +'),
+      'files that are emptied': run('truncate -s 0 letters/*.md diary.md'),
+      'files that are emptied by a copy': run('cp /dev/null diary.md; cp /dev/null letters/one.md'),
+      'files that are emptied line by line': run('sed -i d diary.md letters/one.md'),
+      'files that are moved into nothing': run('mv diary.md /tmp/; mv letters /tmp/'),
+      'files that are overwritten': run('for f in diary.md letters/*; do echo x > $f; done'),
+      'files that are overwritten with zeros': run(
+        'for f in diary.md letters/*; do dd if=/dev/zero of=$f count=1; done',
+      ),
+      'files that a program removes': run(`node -e 'fs.rmSync("letters",{recursive:true});fs.rmSync("diary.md")'`),
+      'files that another program removes': run(
+        `python3 -c 'import os; os.remove("diary.md"); os.remove("letters/one.md")'`,
+      ),
+      'files that are shredded': run('shred -u diary.md letters/one.md'),
+      'files that are packed away': run('tar --remove-files -cf /tmp/x.tar diary.md letters'),
+      'files that git cleans away': run('git init -q . && git clean -fdxq diary.md letters'),
+      'files that become links': run('ln -sf /dev/null diary.md; rm -r letters; ln -s /tmp letters'),
+      'a folder that becomes a file': run('mv diary.md letters/; rm -r letters; touch letters'),
+      'files that are removed from a copy that takes their place': run(
+        'cp -r letters copy; rm copy/one.md; rm -r letters; mv copy letters; rm diary.md',
+      ),
     },
+    open: {},
     world: {
       furnish: async (home) => {
         await mkdir(join(home, 'workspace', 'letters'));
@@ -120,14 +138,27 @@ describe('a question about a program that a stranger’s conversation wrote', ()
     readonly command: string;
   }
   family<Written>({
-    held: { 'which the command itself is': { path: 'x.txt', command: `sh -c "${PAYLOAD}"` } },
-    open: {
-      'S11 bash': { path: 'go.sh', command: 'bash go.sh' },
-      'S11 make': { path: 'Makefile', command: 'make test' },
-      'S11 node': { path: 'test.mjs', command: 'node test.mjs' },
-      'S11 python': { path: 'test.py', command: 'python3 test.py' },
-      'S11 sh': { path: 'test.sh', command: 'sh test.sh' },
+    held: {
+      'which the command itself is': { path: 'x.txt', command: `sh -c "${PAYLOAD}"` },
+      'which bash runs': { path: 'go.sh', command: 'bash go.sh' },
+      'which make runs': { path: 'Makefile', command: 'make test' },
+      'which node runs': { path: 'test.mjs', command: 'node test.mjs' },
+      'which python runs': { path: 'test.py', command: 'python3 test.py' },
+      'which sh runs': { path: 'test.sh', command: 'sh test.sh' },
+      'which npm runs': { path: 'package.json', command: 'npm test' },
+      'which yarn runs': { path: 'package.json', command: 'yarn build' },
+      'which pytest runs': { path: 'conftest.py', command: 'pytest -q' },
+      'which perl runs': { path: 'test.pl', command: 'perl test.pl' },
+      'which awk runs': { path: 'test.awk', command: 'awk -f test.awk notes.md' },
+      'which runs by itself': { path: 'run', command: 'chmod +x run && ./run' },
+      'which a shell reads': { path: 'env.sh', command: 'bash -c ". ./env.sh"' },
+      'which a shell within a shell runs': { path: 'test.sh', command: `bash -c "sh test.sh"` },
+      'in another folder': { path: 'a/b/test.sh', command: 'sh a/b/test.sh' },
+      'in a folder that the command enters': { path: 'a/b/test.sh', command: 'cd a/b && sh test.sh' },
+      'behind another program': { path: 'test.sh', command: 'nice env A=1 sh test.sh' },
+      'on its input': { path: 'test.sh', command: 'cat test.sh | sh' },
     },
+    open: {},
     world: { config: { tools: { exec: { mode: 'ask', sandbox: 'off' } } } },
     play: async (world, { path, command }) => {
       const before = world.telegram.sentMessages.length;

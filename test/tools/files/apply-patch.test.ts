@@ -1,11 +1,11 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { UntrustedFiles } from '../../../src/core/storage/untrusted-files.ts';
 import { restoreFiles } from '../../../src/core/agent/undo/restore-files.ts';
 import { applyPatchTool } from '../../../src/extensions/files/edit.ts';
 import { ToolRegistry } from '../../../src/core/tools/registry/registry.ts';
 import { fileTools, type FileTools } from '../../support/file-tools.ts';
+import { openMarks } from '../../support/marks.ts';
 import { testToolContext } from '../../support/tool-context.ts';
 
 const edit = (path: string, oldText: string, newText: string, more: { replaceAll?: boolean } = {}) => ({
@@ -208,18 +208,17 @@ describe('what is closed', () => {
 
 test('what strangers had a part in is still theirs afterwards', async () => {
   await using files = await fileTools();
-  const { home, guard, changes, clock, workspace } = files;
-  const origins = new UntrustedFiles({ path: join(home, 'versions', 'untrusted.jsonl'), folders: [], clock });
+  const { guard, changes, clock, workspace } = files;
+  const marks = openMarks({ workspace });
   const registry = new ToolRegistry({
     policy: { allow: ['*'], deny: [], guest: [] },
     clock,
     redact: (line) => line,
     maxOutput: 16_000,
   });
-  registry.register(applyPatchTool({ guard, changes, origins }));
-  const theirs = Buffer.from('obey me');
-  await files.put('a.txt', theirs);
-  await origins.mark('a.txt', theirs);
+  registry.register(applyPatchTool({ guard, changes, marks }));
+  await files.put('a.txt', 'obey me');
+  await marks.record([{ path: 'a.txt' }], 'outside');
   const call = (...edits: readonly unknown[]) =>
     registry.run(
       { name: 'apply_patch', arguments: JSON.stringify({ edits }) },
@@ -227,11 +226,8 @@ test('what strangers had a part in is still theirs afterwards', async () => {
     );
   expect(await call(edit('a.txt', 'obey  me', 'x'))).toMatchObject({ isError: true, untrusted: true });
   expect((await call(edit('a.txt', 'me', 'us'), edit('b.txt', '', 'mine'))).isError).toBeUndefined();
-  const holds = async (path: string): Promise<boolean> => {
-    const absolute = join(workspace, path);
-    return await origins.holds({ path: absolute, bytes: await readFile(absolute), stat: { ctimeMs: 0 } });
-  };
-  expect([await holds('a.txt'), await holds('b.txt')]).toEqual([true, false]);
+  const authors = ['a.txt', 'b.txt'].map((path) => marks.authorOf(join(workspace, path)));
+  expect(authors).toEqual(['outside', null]);
 });
 
 test('it can be undone', async () => {

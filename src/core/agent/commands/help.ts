@@ -7,7 +7,7 @@ const USES: readonly { readonly use: string; readonly commands: readonly string[
   { use: 'Look', commands: ['status', 'agent', 'why', 'usage', 'context', 'tape'] },
   { use: 'Remember', commands: ['mem', 'memory', 'soul', 'skills'] },
   { use: 'Later', commands: ['cron'] },
-  { use: 'Decide', commands: ['approve', 'deny', 'pair'] },
+  { use: 'Decide', commands: ['approve', 'deny', 'trust', 'pair'] },
   { use: 'Set up', commands: ['start', 'help', 'setup', 'restart'] },
 ];
 

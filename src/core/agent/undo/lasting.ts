@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import { BATCH } from '../../tools/batch.ts';
-import type { TimeSpan } from './changed-between.ts';
+import type { TimeSpan } from '../../files/changed-between.ts';
 import { callTitle } from '../../tools/registry/result.ts';
 import { startedCalls } from '../commands/last-exchange.ts';
 
@@ -10,7 +10,7 @@ export interface LastingCalls {
   /** Titles of the calls that sent messages, and of the others. */
   readonly sent: readonly string[];
   readonly lasting: readonly string[];
-  /** When its commands ran. */
+  /** When its commands ran that worked on the workspace itself. */
   readonly commands: readonly TimeSpan[];
 }
 

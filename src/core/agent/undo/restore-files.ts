@@ -4,6 +4,7 @@ import type { PathCaller } from '../../security/paths/rules.ts';
 import { LARGEST_COPY, sha256, type ChangeLog, type RecordedChange } from '../../storage/change-log.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { readOpened } from '../../files/access.ts';
+import { asAuthor, type Marks } from '../../files/marks.ts';
 import { firstJoined } from '../../util/first-joined.ts';
 
 /** What became of a file that was to be put back. */
@@ -22,6 +23,8 @@ export interface RestoredFile {
 interface RestoreOptions {
   readonly guard: PathGuard;
   readonly copies: Pick<ChangeLog, 'copy'>;
+  /** Get back what they said of the file. @default nothing is marked */
+  readonly marks?: Pick<Marks, 'record' | 'forgetFile'>;
   /** Folders beside the workspace that the conversation may change. @default none */
   readonly roots?: readonly string[];
   /** Says what would become of each file, and changes nothing. @default false */
@@ -66,7 +69,7 @@ function left(reason: string): Result {
 }
 
 async function restore(path: string, changes: readonly RecordedChange[], options: RestoreOptions): Promise<Result> {
-  const { guard, copies, roots = [], dry = false } = options;
+  const { guard, copies, marks, roots = [], dry = false } = options;
   const caller = { ...OWNER, roots };
   using place = await guard.openInside(path, 'write', caller);
   if (place.path !== path) return left('there is a link in its place now');
@@ -90,7 +93,10 @@ async function restore(path: string, changes: readonly RecordedChange[], options
   if (last === -1 || (isThere && hash === null)) return left('it changed after I wrote it');
   const bytes = await copies.copy(before.hash);
   if (bytes === undefined) return left('the copy of it is not kept any more');
-  if (!dry) await place.write(bytes, before.mode);
+  if (dry) return first === 0 ? RESTORED : PARTLY;
+  if (typeof before.author === 'string') await marks?.record([{ path }], asAuthor(before.author));
+  await place.write(bytes, before.mode);
+  if (before.author === null) await marks?.forgetFile(path);
   return first === 0 ? RESTORED : PARTLY;
 }
 

@@ -54,6 +54,8 @@ function outcomeText({ kind, outcome, reason }: UndoItem, told: Told): string {
       return kind === 'memory' ? `${told === 'before' ? 'will be there' : 'is there'} again` : `${will}restored`;
     case 'removed':
       return `${will}removed, because it ${told === 'before' ? 'is' : 'was'} new`;
+    case 'as-before':
+      return `${told === 'before' ? 'will be' : 'is'} as it was before the command`;
     case 'partly':
       return `${will}partly restored: ${reason}`;
     case 'left':

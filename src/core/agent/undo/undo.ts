@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts';
 import type { TapeEntry } from '../../session/entry.ts';
 import type { UndoItem, UndoRecord } from '../../storage/undo-log.ts';
-import { changedBetween } from './changed-between.ts';
+import { changedBetween } from '../../files/changed-between.ts';
 import { AppError } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
 import { exchanges, type Exchange, type NoExchange } from '../commands/last-exchange.ts';
@@ -124,10 +124,8 @@ export class Undo {
     );
     const items = await restore(this.#app, turns, { dry: true });
     const files = new Set(items.filter(({ kind }) => kind === 'file').map(({ name }) => name));
-    const changed = await changedBetween(
-      paths.workspace,
-      calls.flatMap(({ commands }) => commands),
-    );
+    const spans = calls.flatMap(({ commands }) => commands);
+    const changed = (await changedBetween(paths.workspace, spans, ['.git', 'node_modules'])).files;
     return {
       session,
       exchanges: planned,
@@ -146,11 +144,12 @@ export class Undo {
 
   /** Ids of the calls of these turns whose changes were recorded. */
   async #recorded(turns: readonly TurnPlace[]): Promise<ReadonlySet<string>> {
-    const { changes } = this.#app;
+    const { changes, landing } = this.#app;
+    const landed = turns.flatMap(({ session, turn }) => landing.ofTurn(session, turn)).map(({ callId }) => callId);
     const lists = await Promise.all(
       turns.flatMap(({ session, turn }) => [changes.of(session, turn), changes.jobsOf(session, turn)]),
     );
-    return new Set(lists.flatMap((list) => list.map(({ call }) => call)));
+    return new Set([...landed, ...lists.flatMap((list) => list.map(({ call }) => call))]);
   }
 }
 

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { App } from '../../app.ts';
 import type { MemoryText } from '../../memory/files/memory-file.ts';
 import type { Version } from '../../memory/files/versions.ts';
+import { WAS_MARKED } from '../../files/marks.ts';
 import { ifThere } from '../../storage/files.ts';
 import { AppError } from '../../util/errors.ts';
 import { countText } from '../../util/text.ts';
@@ -111,8 +112,11 @@ export const filesWrite = operation({
     const locked = lockOf(app, which, now.text);
     if (locked !== null) throw new AppError('file-locked', locked);
     if (text.length > MAX_CHARACTERS && text.length > now.text.length) throw tooLong(which, text.length);
-    const written = await file.replace(text, hash);
+    const path = app.marks.realOf(file.path);
+    const isMarked = app.marks.authorOf(path) !== null;
+    const written = await file.replace(text, hash, isMarked ? REASON + WAS_MARKED : REASON);
     if (!written.ok || written.hash === undefined) throw changed(which);
+    await app.marks.forgetFile(path);
     if (which === 'MEMORY.md') app.search.scheduleSync();
     return { hash: written.hash };
   },
@@ -148,7 +152,8 @@ export const filesRestore = operation({
   output: z.object({ hash: z.string() }),
   run: async (app, { name: which, id: version }) => {
     const file = writable(app, which);
-    await file.restore(version);
+    const { reason } = await file.restore(version);
+    if (reason.endsWith(WAS_MARKED)) await app.marks.record([{ path: app.marks.realOf(file.path) }], 'outside');
     if (which === 'MEMORY.md') app.search.scheduleSync();
     return { hash: (await file.read()).hash };
   },
@@ -158,7 +163,11 @@ export const filesRestore = operation({
 interface VersionedFile {
   readonly path: string;
   readonly read: () => Promise<MemoryText>;
-  readonly replace: (text: string, ifHash: string) => Promise<{ readonly ok: boolean; readonly hash?: string }>;
+  readonly replace: (
+    text: string,
+    ifHash: string,
+    reason: string,
+  ) => Promise<{ readonly ok: boolean; readonly hash?: string }>;
   readonly log: () => Promise<readonly Version[]>;
   readonly version: (id: string) => Promise<{ readonly version: Version; readonly text: string }>;
   readonly restore: (id: string) => Promise<Version>;
@@ -172,7 +181,7 @@ function fileOf({ keptFiles, memory }: App, which: FileName): VersionedFile | nu
     return {
       path: file.path,
       read: () => file.read(),
-      replace: (text, ifHash) => file.replace(text, { ifHash, reason: REASON }),
+      replace: (text, ifHash, reason) => file.replace(text, { ifHash, reason }),
       log: () => file.log(),
       version: (version) => file.version(version),
       restore: (version) => file.restore(version),
@@ -181,7 +190,7 @@ function fileOf({ keptFiles, memory }: App, which: FileName): VersionedFile | nu
   return {
     path: memory.path,
     read: () => memory.read(),
-    replace: (text, ifHash) => memory.replace(text, { ifHash, reason: REASON, allowShrink: true }),
+    replace: (text, ifHash, reason) => memory.replace(text, { ifHash, reason, allowShrink: true }),
     log: () => memory.log(),
     version: async (given) => {
       const { version, text } = await memory.show(given);

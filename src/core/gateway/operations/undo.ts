@@ -16,7 +16,7 @@ const undoneTurn = z.object({
     z.object({
       kind: z.enum(['file', 'memory', 'job']),
       name: z.string(),
-      outcome: z.enum(['restored', 'removed', 'partly', 'left']),
+      outcome: z.enum(['restored', 'removed', 'as-before', 'partly', 'left']),
       reason: z.string(),
     }),
   ),

@@ -22,7 +22,7 @@ const RESERVED_BYTES = 512 * 1024 ** 2;
  */
 export function sandboxArguments(
   engine: SandboxEngine,
-  { mounts, network }: Enclosure,
+  { mounts, network, view }: Enclosure & Pick<RunOptions, 'view'>,
   cwd: string,
 ): readonly string[] {
   const system = [...SYSTEM, ...[...ETC, ...(network ? ETC_NETWORK : [])].map((name) => `/etc/${name}`)];
@@ -34,6 +34,7 @@ export function sandboxArguments(
     ...'--unshare-all --unshare-user --uid 1000 --gid 1000 --cap-drop ALL'.split(' '),
     ...'--die-with-parent --new-session --clearenv --args 3'.split(' '),
     ...(engine.hasFilter ? ['--seccomp', '5'] : []),
+    ...(view === undefined ? [] : ['--info-fd', '6']),
     ...engine.features,
     ...(network ? ['--share-net'] : []),
     ...system.flatMap((path) => ['--ro-bind-try', path, path]),

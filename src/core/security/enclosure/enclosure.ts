@@ -6,7 +6,7 @@ import { sleep, type Clock } from '../../util/clock.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { NotPermitted, type Permit } from '../../util/permit.ts';
 import { environmentArguments, FILTER, insideArguments, sandboxArguments } from './arguments.ts';
-import { descendants, endMarked, heldBytes, MARKER, markerOf, PUMPS, send, supervisor } from './processes.ts';
+import { descendants, endMarked, heldBytes, isAlive, MARKER, markerOf, PUMPS, send, supervisor } from './processes.ts';
 
 /** A program to start. */
 export interface Program {
@@ -100,6 +100,8 @@ export interface RunOptions extends Enclosure {
   readonly group?: null;
   /** An open file that it has as descriptor 4. @default none */
   readonly descriptor?: number;
+  /** Words that mount a view of the workspace in a namespace of their own and then become the sandbox. @default none */
+  readonly view?: { readonly around: readonly string[] };
   readonly clock: Clock;
 }
 
@@ -184,26 +186,31 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
   const group = options.group === null ? null : (engine?.group ?? null);
   programs += 1;
   const mark = options.mark === undefined ? '' : `${markerOf(options.mark)}${process.pid}.${programs}.`;
+  const view = engine === null ? undefined : options.view;
   const around = engine === null ? supervisor(isCommand) : sandboxArguments(engine, options, cwd);
   const path = engine === null ? (environment['PATH'] ?? '') : '';
   const bash = findProgram('bash', path);
   const cat = bash === undefined || !isCommand ? undefined : findProgram('cat', path);
   const script = `${LAUNCH}${cat === undefined ? '' : (input ? PUMPED_INPUT : '') + PUMPED}shift 2\nexec "$@"`;
-  const kept = [...(engine === null ? [] : [3, 5]), ...(descriptor === undefined ? [] : [4])].join(' ');
+  const kept = [...(engine === null ? [] : [3, 5]), ...(view === undefined ? [] : [6]), ...(descriptor === undefined ? [] : [4])].join(' ');
   using filter = engine?.hasFilter === true ? openFile(join(engine.folder, FILTER)) : undefined;
   const launch = [...(bash === undefined ? ['-c'] : BASH), script, 'launch', kept, cat ?? ''];
   permit?.check();
-  const child = spawn(bash ?? '/bin/sh', [...launch, ...(around ?? []), ...insideArguments(options), ...command], {
+  const words = [...(view?.around ?? []), ...(around ?? []), ...insideArguments(options), ...command];
+  const child = spawn(bash ?? '/bin/sh', [...launch, ...words], {
     cwd: engine === null ? cwd : '/',
     env: { ...(engine === null ? environment : {}), ...(mark === '' ? {} : { [MARKER]: mark }) },
     detached: true,
-    stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', descriptor ?? 'ignore', filter?.fd ?? 'ignore'],
+    stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', descriptor ?? 'ignore', filter?.fd ?? 'ignore', view === undefined ? 'ignore' : 'pipe'],
   });
   // A start that fails may have no streams, and tells of it later.
   child.on('error', () => {});
   const pid = child.pid ?? 0;
   const [stdin, stdout, stderr, control] = child.stdio as unknown as [Writable | null, Readable, Readable, Writable];
-  for (const stream of [stdin, control]) stream?.on('error', () => {});
+  const info = (child.stdio as readonly unknown[])[6] as Readable | null | undefined;
+  for (const stream of [stdin, control, info]) stream?.on('error', () => {});
+  let firstInside = '';
+  info?.on('data', (bytes: Buffer) => (firstInside += bytes.toString()));
   const closed = new Promise<Pick<Exit, 'code' | 'signal'>>((resolve, reject) => {
     child.once('error', (error) => reject(startFailure(error)));
     child.once('close', (code, signal) => resolve({ code, signal }));
@@ -233,7 +240,8 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
   };
   const end = async (): Promise<void> => {
     isEnding = true;
-    if (engine !== null) reach(pid, 'SIGKILL');
+    // Bubblewrap alone could leave its child in the first milliseconds.
+    if (engine !== null) reach(view === undefined ? pid : -pid, 'SIGKILL');
     else for (const name of ['SIGTERM', 'SIGCONT'] as const) reach(around === null ? -pid : pid, name);
     if (isClosed || (await within(engine === null && around !== null ? SUPERVISOR_MS : GRACE_MS))) return;
     for (const id of [...descendants(pid), pid, -pid]) reach(id, 'SIGKILL');
@@ -264,10 +272,20 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     .finally(() => watch[Symbol.dispose]())
     .then(async (ended) => {
       await orphans;
+      if (view !== undefined) await untilGone(firstInside, clock);
       return { ...ended, exceeded, hasLeft, isClean };
     });
   exit.catch(() => {});
   return { pid: child.pid, stdin, stdout, stderr, exit, end };
+}
+
+/**
+ * Bubblewrap passes on the command's exit code while other processes of its namespace are still being killed. The namespace's
+ * first process, which `--info-fd` names, ends last.
+ */
+async function untilGone(info: string, clock: Clock): Promise<void> {
+  const first = Number(/"child-pid": (?<pid>\d+)/u.exec(info)?.groups?.['pid']);
+  while (isAlive(first)) await sleep(clock, 1);
 }
 
 function openFile(path: string): { readonly fd: number } & Disposable {

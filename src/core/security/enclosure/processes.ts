@@ -119,6 +119,12 @@ export function markerOf(mark: string): string {
   return `${createHash('sha256').update(mark).digest('hex').slice(0, 16)}.`;
 }
 
+/** False for a process that has ended, also while nobody has collected it yet. */
+export function isAlive(pid: number): boolean {
+  const text = readProc(pid, 'stat');
+  return text !== undefined && !/^[ZX]/u.test(text.slice(text.lastIndexOf(')') + 2));
+}
+
 /** All processes that a process has started and that still run, by descent; none where there is no /proc. */
 export function descendants(root: number): readonly number[] {
   const found = [root];

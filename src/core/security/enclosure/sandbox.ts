@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Role } from '../../bus/messages.ts';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { mayBeSessions, within } from '../paths/rules.ts';
-import { GitKeeper } from '../sandbox/git-keeper.ts';
 import type { Enclosure, Mount } from './enclosure.ts';
 import { removeLimitGroup } from './limit-group.ts';
 import { probeSandbox, type ProbeOptions, type SandboxProbe } from './probe.ts';
@@ -40,13 +39,13 @@ export interface Sandbox extends AsyncDisposable {
    * `sandbox-folder` rather than let anything out.
    */
   enclose(request: EnclosureRequest): Promise<Enclosure>;
-  /** Keeps what commands write in repositories from being run by the owner's git. @default nothing does */
-  readonly git?: GitKeeper;
 }
 
 /** What commands cannot write. */
 const FILES = ['SOUL.md', 'AGENTS.md', 'USER.md', 'TOOLS.md', 'HEARTBEAT.md'];
 const FOLDERS = ['memory', 'skills'];
+/** What commands can't write, of the core; changes to it need approval where a view lets them happen. */
+export const PROTECTED_PLACES: readonly string[] = [...FILES, ...FOLDERS];
 /** Credentials directly in a read root. */
 const SECRETS = '.ssh .aws .gnupg .kube .netrc .npmrc .pypirc .pgpass .git-credentials .env'.split(' ');
 /** Places of the system's own; a read root over them would undo the isolation. */
@@ -63,7 +62,6 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     }));
   return {
     probe,
-    git: new GitKeeper(options.workspace, options.clock),
     async enclose({ cwd, role, network = false, readRoots = [] }) {
       const found = await probe();
       if (!found.available) throw new AppError('sandbox-unavailable', found.reason);
@@ -132,9 +130,6 @@ async function secretMount(path: string, empty: string): Promise<readonly Mount[
  * empty and missing folders with them. `empty`: of what is the owner's alone nothing is seen but this file; null: it is for the
  * owner.
  *
- * Of the workspace's own repository the hooks and an existing `config` (which can name hooks elsewhere) are held.
- * Repositories in folders below belong to the commands that made them.
- *
  * A file that is replaced by renaming another over it, while a command runs, loses its protection in that command (the
  * kernel drops mounts on the replaced name): change the files in place, or while no command runs. Folders have no such gap.
  */
@@ -149,16 +144,8 @@ async function workspaceMounts(
     if (empty === null || (path !== at('memory') && path !== at('USER.md'))) return { path, as };
     return kind === 'folder' ? { path, as: 'hidden' } : { path, as, from: empty };
   };
-  const git = at('.git');
-  // The `.git` of a linked work tree or a submodule is a file that says where the repository is.
-  const isLink = (await kindOf(git)) === 'file';
-  const repository = isLink ? [] : [await held(git, 'folder', 'write'), await held(join(git, 'hooks'), 'folder')];
-  const config = join(git, 'config');
-  if (isLink) repository.push(await held(git, 'file'));
-  else if ((await kindOf(config)) !== undefined) repository.push(await held(config, 'file'));
   return [
     { path: workspace, as: 'write' },
-    ...repository,
     ...(await Promise.all(FILES.map((name) => held(at(name), 'file')))),
     ...(await Promise.all([...FOLDERS, ...protectedFolders].map((name) => held(at(name), 'folder')))),
   ];

@@ -20,19 +20,13 @@ const PROTECTED_FILES = new Set(BOOTSTRAP_FILES.map(folded));
 /** Names at the top of the workspace that mean something: what they lead to means the same. */
 export const MEANT_NAMES: readonly string[] = ['memory', 'skills', ...BOOTSTRAP_FILES];
 
-/** Names in `.git` that make git run programs, or say where it pushes to. */
-const GIT_PROGRAMS = new Set(['hooks', 'config', 'config.worktree', 'commondir', 'remotes', 'branches']);
-
 /** What kind of protected file a path in the workspace is; undefined for any other. `parts`: folded names below it. */
 export function protectedAs(parts: readonly string[]): LastingTarget | undefined {
   const [first = ''] = parts;
   if (parts.length === 1 && PROTECTED_FILES.has(first)) return 'bootstrap';
   if (first === 'memory' || first === 'skills') return first;
-  const git = parts.indexOf('.git');
-  if (git < 0) return undefined;
-  // `.git` itself counts: as a file it names the folder of the repository, with its hooks.
-  const inside = parts.slice(git + 1);
-  return inside.length === 0 || inside.some((part) => GIT_PROGRAMS.has(part)) ? 'bootstrap' : undefined;
+  // Git runs or follows what is below, and `.git` itself may be a file that leads it elsewhere.
+  return parts.includes('.git') ? 'bootstrap' : undefined;
 }
 
 const SECRET_FOLDERS = new Set([
@@ -130,4 +124,9 @@ function names(parts: readonly string[], set: ReadonlySet<string>): boolean {
 function lies(parts: readonly string[], places: readonly string[]): boolean {
   const path = `${parts.join('/')}/`;
   return parts[0] === '' && places.some((place) => path.startsWith(`${place}/`));
+}
+
+/** Whether a relative path that comes from elsewhere stays below the folder that it's joined to. */
+export function isBelow(path: string): boolean {
+  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/u.test(part));
 }

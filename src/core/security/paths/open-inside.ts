@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { AppError, errorCode } from '../../util/errors.ts';
 import { systemRandom } from '../../util/random.ts';
-import { MEANT_NAMES } from './names.ts';
+import { folded, MEANT_NAMES } from './names.ts';
 import { CALLS, changedSince, fileError, isSameFile, pin, refused, type FileCalls, type Pinned } from './pinned.ts';
 import {
   decidePath,
@@ -267,8 +267,25 @@ export class PathGuard {
       // A write would replace the link, or create its target.
       if (!isThere && real !== place) throw refused(`${path} is a broken link, so it is not written.`);
       if (real !== place) throw refused(`${path} changed while it was being opened; try again.`);
-      return new Inside({ path: place, asks, named: path }, found, parent);
+      const asksInGit = asks ?? (await this.#asksInRepository(place, rules));
+      return new Inside({ path: place, asks: asksInGit, named: path }, found, parent);
     });
+  }
+
+  /** Git takes a folder with a HEAD for a repository whatever its name, so a write below one is judged like one below `.git`. */
+  async #asksInRepository(place: string, rules: PathRules): Promise<string | null> {
+    const { workspace } = rules.roots;
+    const inGit = (folder: string): string => join(folder, '.git', relative(folder, place));
+    if (folded(basename(place)) === 'head') return judge(place, rules, inGit(dirname(place)));
+    for (let folder = dirname(place); within(workspace, folder); folder = dirname(folder)) {
+      try {
+        await this.#calls.lstat(join(folder, 'HEAD'));
+        return judge(place, rules, inGit(folder));
+      } catch (error) {
+        if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error;
+      }
+    }
+    return null;
   }
 
   /** The nearest folder above a path that exists. */

@@ -229,7 +229,11 @@ export class ToolRegistry extends ToolTable {
     try {
       return { metadata: {}, ...(await raceAbort(running, signal)) };
     } catch (error) {
-      if (stopped.aborted) await Promise.race([running.catch(() => {}), sleep(clock, CLEAN_UP_MS)]);
+      if (stopped.aborted) {
+        // A run that ends in time says itself what it has done and undone.
+        const late = await Promise.race([running.catch(() => undefined), sleep(clock, CLEAN_UP_MS)]);
+        if (late !== undefined) return { metadata: {}, ...late };
+      }
       if (limit?.signal.aborted !== true || stopped.aborted) throw error;
       const seconds = Math.round(limitMs / 1000);
       return doubted(tool, `The call was stopped after ${seconds} s, the longest that this tool may take.`);

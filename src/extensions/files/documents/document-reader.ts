@@ -9,8 +9,6 @@ export type DocumentTask = { readonly mostChars: number } | { readonly wish: Pag
 const facts = z.object({
   /** Null: it is none of these, and nothing was read of it. */
   format: z.enum(['pdf', 'docx', 'xlsx', 'pptx', 'text']).nullable(),
-  /** SHA-256 of the bytes in hex; null: they are nothing but white space. */
-  hash: z.string().nullable(),
   title: z.string().nullable(),
   /** There was more than is read. */
   cut: z.boolean(),

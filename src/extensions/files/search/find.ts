@@ -18,19 +18,11 @@ export interface SearchTask extends Omit<SearchParams, 'path'> {
   readonly budgetMs: number;
 }
 
-/** A file of which the answer shows something. */
-export interface ShownFile {
-  /** Real. */
-  readonly path: string;
-  /** SHA-256 in hex of a file of which lines are shown; empty: it is too large. @default its name alone is shown */
-  readonly hash?: string;
-  readonly ctimeMs: number;
-}
-
 export interface FoundFiles {
   /** For the model, with what it should know of the search. */
   readonly output: string;
-  readonly shown: readonly ShownFile[];
+  /** Real paths of the files of which it shows something. */
+  readonly shown: readonly string[];
   /** Results that are shown, files that were looked at, and whether there is more. */
   readonly metadata: { readonly found: number; readonly searched: number; readonly truncated: boolean };
 }

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import { closeSync, readSync, type Stats } from 'node:fs';
+import { closeSync, type Stats } from 'node:fs';
 import picomatch from 'picomatch';
 import { AppError, cut, cutStart, errorMessage, harmless, plural, systemClock } from '../../../core/api-paths.ts';
-import type { FoundFiles, SearchTask, ShownFile } from './find.ts';
+import type { FoundFiles, SearchTask } from './find.ts';
 import { LONGEST_LINE, readLines, type LinesRead } from './lines.ts';
 import { walkFiles, type WalkedFile } from './walk.ts';
 
@@ -12,8 +11,6 @@ const LONGEST_PATTERN = 2_000;
 const LONGEST_SHOWN = 300;
 /** Of a long line, what stands before its match. */
 const LEAD = 60;
-/** Bytes; of larger files it is not known whether strangers wrote them: tools do not write such. */
-const MOST_HASHED = 50 * 1024 * 1024;
 
 const PROGRESS_MS = 1_000;
 
@@ -56,7 +53,7 @@ export async function searchFiles(task: SearchTask, progress: (text: string) => 
     },
   });
   named.sort((a, b) => b.stat.mtimeMs - a.stat.mtimeMs || (a.name < b.name ? -1 : 1));
-  for (const { file, stat, name } of named) page.addFile(name, file, stat);
+  for (const { file, name } of named) page.addFile(name, file);
   const what = indexIn === undefined ? 'such file' : mode === 'lines' ? 'match' : 'file with a match';
   const body = page.results === 0 ? `No ${what} in ${plural(searched, 'file')}.` : page.lines.join('\n');
   const things = (count: number): string => `${plural(count, 'file or folder', 'files or folders')} left out`;
@@ -132,7 +129,7 @@ function shownName({ prefix }: SearchTask, { below }: WalkedFile): string {
 /** The results from `offset` on, as many as fit. */
 class Page {
   readonly lines: string[] = [];
-  readonly shown: ShownFile[] = [];
+  readonly shown: string[] = [];
   results = 0;
   /** The offset of the first result that does not fit. */
   next: number | null = null;
@@ -171,8 +168,8 @@ class Page {
   }
 
   /** Adds a file of which only the name is shown. */
-  addFile(line: string, { path }: WalkedFile, { ctimeMs }: Stats): void {
-    if (this.next === null && this.add([line]) === 'added') this.shown.push({ path, ctimeMs });
+  addFile(line: string, { path }: WalkedFile): void {
+    if (this.next === null && this.add([line]) === 'added') this.shown.push(path);
   }
 }
 
@@ -188,7 +185,7 @@ interface Searching {
 async function searchLines(file: WalkedFile, name: string, searching: Searching): Promise<LinesRead> {
   const opened = await file.open();
   if (opened === undefined) return 'all';
-  const { fd, stat } = opened;
+  const { fd } = opened;
   const { task, indexIn, page, isOver } = searching;
   const { mode = 'lines' } = task;
   const quotes = new Quotes(name, searching);
@@ -204,8 +201,8 @@ async function searchLines(file: WalkedFile, name: string, searching: Searching)
       }
       return !isOver();
     });
-    if (quotes.last > 0) page.shown.push({ path: file.path, hash: hashOf(fd, stat), ctimeMs: stat.ctimeMs });
-    else if (mode !== 'lines' && count > 0) page.addFile(mode === 'count' ? `${name}: ${count}` : name, file, stat);
+    if (quotes.last > 0) page.shown.push(file.path);
+    else if (mode !== 'lines' && count > 0) page.addFile(mode === 'count' ? `${name}: ${count}` : name, file);
     return read;
   } catch {
     // A file that breaks while it is read has no more lines.
@@ -262,17 +259,4 @@ function around(line: string, at: number): string {
   const from = Math.max(0, Math.min(at - LEAD, line.length - LONGEST_SHOWN));
   const part = cut(cutStart(line, line.length - from), LONGEST_SHOWN);
   return `${from > 0 ? '…' : ''}${part}${from + LONGEST_SHOWN < line.length ? '…' : ''}`;
-}
-
-const buffer = Buffer.allocUnsafe(64 * 1024);
-
-/** As `UntrustedFiles` knows files. */
-function hashOf(fd: number, { size }: Stats): string {
-  if (size > MOST_HASHED) return '';
-  const hash = createHash('sha256');
-  for (let at = 0, length = 1; length > 0; at += length) {
-    length = readSync(fd, buffer, 0, buffer.length, at);
-    hash.update(buffer.subarray(0, length));
-  }
-  return hash.digest('hex');
 }

@@ -1,4 +1,4 @@
-import { basename, dirname, relative, sep } from 'node:path';
+import { dirname, relative, sep } from 'node:path';
 import { type Inside, oneLine, type PathGuard, within } from '../../../core/api-paths.ts';
 import {
   askToRead,
@@ -7,7 +7,7 @@ import {
   defineTool,
   errorResult,
   escapeControlChars,
-  type FileOrigins,
+  type Marks,
   NAMES_SOURCE,
   planInside,
   type Planned,
@@ -31,8 +31,8 @@ export interface SearchOptions {
   readonly find: FindFiles;
   /** Characters of one page. */
   readonly pageChars: number;
-  /** @default nothing is known of strangers */
-  readonly origins?: FileOrigins;
+  /** @default no file is marked */
+  readonly marks?: Marks;
 }
 
 const common = {
@@ -118,7 +118,7 @@ export function grepTool(options: SearchOptions): Tool {
 export type SearchParams = Partial<z.infer<typeof grepParameters>> & { readonly limit: number };
 
 function planSearch(
-  { guard, find, pageChars, origins }: SearchOptions,
+  { guard, find, pageChars, marks }: SearchOptions,
   { path, glob, ...params }: SearchParams,
   context: ToolContext,
 ): Promise<Planned> {
@@ -142,17 +142,19 @@ function planSearch(
         { ...params, glob: start === '' || rest === '' ? glob : `./${rest}`, base, prefix, pageChars },
         { signal, progress: context.people.progress },
       );
-      const quoted = shown.flatMap(({ hash, ...file }) =>
-        hash === undefined ? [] : { path: file.path, hash, stat: file },
-      );
-      const bits = await bitsOf(origins, {
-        shown: quoted,
-        names: shown.map((file) => basename(file.path)),
-        folders: new Set(shown.map((file) => dirname(file.path))),
-      });
+      const bits = await bitsOf(marks, named(shown, base.path), context.person.role);
       return { title, ...found, ...bits };
     },
   }));
+}
+
+/** These files, and the folders whose names are part of what is shown of them. */
+function named(files: readonly string[], base: string): ReadonlySet<string> {
+  const paths = new Set(files);
+  for (const file of files) {
+    for (let at = dirname(file); at !== base && within(base, at) && !paths.has(at); at = dirname(at)) paths.add(at);
+  }
+  return paths;
 }
 
 /** Where a search begins, and how its files are called so that other tools find them. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makesGitRun, readGitSettings } from '../../src/core/security/sandbox/git-settings.ts';
+import { makesGitRun, readGitSettings } from '../../src/core/landing/git/settings.ts';
 import { tempFolder } from '../support/temp.ts';
 
 test.each([
@@ -32,5 +32,5 @@ test.each([
   ['a program', 'less', true],
   ['a shell command', 'touch x', true],
 ])('the pager of one command that is %s makes git run something: only a program does', (_what, value, runs) => {
-  expect(makesGitRun({ key: 'pager.log', value })).toBe(runs);
+  expect(makesGitRun({ key: 'pager.log', value }, () => false)).toBe(runs);
 });

@@ -1,0 +1,146 @@
+import type { Mount } from '../security/enclosure/enclosure.ts';
+
+/**
+ * Runs a command on a copy-on-write view of the workspace and lands what it changed, whole or not at all. A landing can be
+ * undone exactly for 90 days, unless its files have changed since.
+ */
+export interface Landing extends AsyncDisposable {
+  /** Whether views work on this machine and workspace. The self-test runs once; mounts are read again at each call. */
+  probe(): Promise<LandingProbe>;
+  /** Throws `no-view` with a sentence where there are no views. Dispose of the view in any case: that discards what didn't land. */
+  open(options: { readonly signal: AbortSignal; readonly mostBytes?: number }): Promise<View>;
+  /** Finishes or takes back the landings that the end of an earlier process interrupted, and discards its views. Never rejects. */
+  recover(): Promise<void>;
+  /** Lands the inverse of a landing. */
+  undo(id: string, signal: AbortSignal): Promise<UndoneLanding>;
+  /** The landings of a turn, oldest first. */
+  ofTurn(session: string, turn: string): readonly KeptLanding[];
+  /** Removes undo copies older than 90 days. */
+  sweep(options: { readonly before: number; readonly pace: () => Promise<void> }): Promise<LandingUsage>;
+}
+
+export type LandingProbe =
+  | { readonly available: true }
+  /** `reason` completes "There's no copy-on-write view because …"; `remedy` is a sentence. */
+  | { readonly available: false; readonly reason: string; readonly remedy?: string };
+
+/** Bytes and number of the kept undo copies. */
+export interface LandingUsage {
+  readonly removed: number;
+  readonly bytes: number;
+}
+
+/** What `runEnclosed` needs to run a program on a view. */
+export interface ViewMount {
+  /** Mounts the view in a namespace of its own, then becomes the program in the words that follow. */
+  readonly around: readonly string[];
+}
+
+/** A copy-on-write view of the workspace for one command. */
+export interface View extends AsyncDisposable {
+  /** `runEnclosed(program, { ...enclosure, mounts: view.over(enclosure.mounts), view: view.mount, … })`. */
+  readonly mount: ViewMount;
+  /**
+   * The mounts of a command with the view in the workspace's place. Protected places are writable there because they are judged
+   * before they land. Hidden places stay hidden.
+   */
+  over(mounts: readonly Mount[]): readonly Mount[];
+  /** Calls `onFull` once when the view holds more than its limit. */
+  watch(onFull: () => void): Disposable;
+  /** Lists the changes. Call it when the command's `exit` has resolved, which means that all its processes have ended. */
+  changes(signal: AbortSignal): Promise<Changes>;
+  /** Lists, judges and lands the changes. Rejects only when `signal` aborts before the landing has begun. */
+  land(options: LandOptions): Promise<LandingResult>;
+}
+
+export interface LandOptions {
+  /** May ask a person. Not called when nothing has changed. */
+  readonly judge: (changes: Changes, signal: AbortSignal) => Promise<Verdict>;
+  /** Called in the journal's transaction that makes the landing final: the place for marks. Must be synchronous. */
+  readonly commit: (changes: Changes) => void;
+  /** Real folders in which background processes of ours are running. A landing replaces or removes none of them. */
+  readonly busyFolders: () => readonly string[];
+  readonly session: string;
+  readonly turn: string;
+  readonly callId: string;
+  /** Shown by /undo. */
+  readonly command: string;
+  readonly signal: AbortSignal;
+}
+
+/** `reason`: a sentence for the model. */
+export type Verdict = { readonly lands: true } | { readonly lands: false; readonly reason: string };
+
+export type LandingResult =
+  /** `id` is undefined where nothing has changed. */
+  | { readonly landed: LandedFacts }
+  /** A sentence for the model: what stood in the way, and what to do. */
+  | { readonly notLanded: string };
+
+export interface LandedFacts {
+  readonly id?: string;
+  readonly paths: readonly ChangedPath[];
+  /** False: the changes were larger than the undo store allows, and their approval said so. */
+  readonly canUndo: boolean;
+}
+
+/** Everything that a command changed. */
+export interface Changes {
+  /**
+   * Every path that was added, changed or removed, with everything in added folders. A removed folder stands for what it held.
+   * Parents come before their entries.
+   */
+  readonly paths: readonly ChangedPath[];
+  /** What a mark is set for: added folders as a whole, other added and changed files by themselves. */
+  readonly marks: readonly { readonly path: string; readonly isFolder: boolean }[];
+  /** What needs approval before it lands, beside what git would run. */
+  readonly needsApproval: readonly NeedsApproval[];
+  /** Bytes of new and changed files. */
+  readonly bytes: number;
+  /** Bytes that the undo copies will take. */
+  readonly undoBytes: number;
+  /** Where the whole workspace can be read as it will be, for as long as `judge` takes. */
+  readonly root: string;
+  /** Real path of what will be there. Open it with O_NOFOLLOW and O_NONBLOCK: the command decided what it is. */
+  after(path: string): string;
+  /** Real path in the workspace. Open it with O_NOFOLLOW and O_NONBLOCK. */
+  before(path: string): string;
+  /** Tells two change sets apart: inodes, sizes, modes and times of everything that will land. */
+  readonly fingerprint: string;
+}
+
+export interface ChangedPath {
+  /** Relative to the workspace. */
+  readonly path: string;
+  /** `attributes`: only the mode or the mtime. */
+  readonly how: 'added' | 'changed' | 'attributes' | 'removed';
+  /** What will be there, or what was removed. */
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  /** Permission bits; of a removed path, those it had. */
+  readonly mode: number;
+  readonly size: number;
+}
+
+export interface NeedsApproval {
+  readonly why: 'protected' | 'set-id' | 'no-undo';
+  readonly paths: readonly string[];
+  /** For the question. */
+  readonly sentence: string;
+}
+
+/** A landing as /undo sees it. */
+export interface KeptLanding {
+  readonly id: string;
+  readonly at: number;
+  readonly session: string;
+  readonly turn: string;
+  readonly callId: string;
+  readonly command: string;
+  readonly paths: readonly string[];
+  readonly state: 'landed' | 'undone' | 'not-undoable';
+}
+
+export type UndoneLanding =
+  | { readonly undone: true; readonly paths: readonly string[] }
+  /** `changed`: paths that have changed since the landing. */
+  | { readonly undone: false; readonly reason: string; readonly changed: readonly string[] };

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runEnclosed, type SandboxEngine } from '../security/enclosure/enclosure.ts';
+import type { Clock } from '../util/clock.ts';
+import { apply, manifestOf } from './apply.ts';
+import { findChanges } from './changes.ts';
+import { Pace } from './tree.ts';
+import { makeLayers, mountMerged, mountsOver, mountWords, removeTree, type Layers } from './view.ts';
+
+interface SelfTest {
+  readonly store: string;
+  readonly workspace: string;
+  readonly programs: ReadonlyMap<string, string>;
+  readonly engine: SandboxEngine;
+  readonly clock: Clock;
+}
+
+const SCRIPT =
+  'cat kept && echo x >> edited && rm gone && rm -r opaque && mkdir opaque && echo n > opaque/new && ln -s kept link';
+const CHANGES = 'delete gone, delete opaque/old, put edited, put link, put opaque/new';
+const NAMES = 'edited kept link opaque opaque/new';
+
+/** Why views can't be used here; undefined: a command's changes were found and landed. */
+export async function selfTest(test: SelfTest): Promise<string | undefined> {
+  const { store, workspace, programs, clock } = test;
+  const folder = mkdtempSync(join(store, 'self-test-'));
+  const pace = new Pace(clock);
+  try {
+    const scratch = join(folder, 'scratch');
+    mkdirSync(join(scratch, 'opaque'), { recursive: true });
+    for (const name of ['edited', 'gone', 'opaque/old', 'kept']) writeFileSync(join(scratch, name), name);
+    const layers = await makeLayers(join(folder, 'view'), scratch, clock);
+    const failed = await run(SCRIPT, layers, test);
+    if (failed !== undefined) return `a command failed on a view: ${failed}`;
+    const upper = join(layers.folder, 'upper');
+    const { changes } = await (async () => {
+      await using merged = await mountMerged(layers, programs);
+      return await findChanges({ upper, lower: scratch, merged: merged.path }, pace);
+    })();
+    const found = changes.map(({ op, path }) => `${op} ${path}`).sort().join(', ');
+    if (found !== CHANGES) return `the changes of a command weren't found: ${found}`;
+    if (readFileSync(join(scratch, 'edited'), 'utf8') !== 'edited') return 'a command on a view changed the workspace';
+    const saved = join(folder, 'saved');
+    mkdirSync(saved);
+    await apply(manifestOf(changes, { workspace: scratch, source: upper, saved }), { pace, onStep: () => {} });
+    const names = readdirSync(scratch, { recursive: true, encoding: 'utf8' }).sort().join(' ');
+    if (names !== NAMES) return `the changes of a command landed wrongly: ${names}`;
+    const real = await makeLayers(join(folder, 'real'), workspace, clock);
+    const refused = await run('true', real, test);
+    return refused === undefined ? undefined : `the workspace couldn't be mounted: ${refused}`;
+  } finally {
+    await removeTree(join(folder, 'real'), pace).catch(() => {});
+    await removeTree(join(folder, 'view'), pace).catch(() => {});
+    await removeTree(folder, pace).catch(() => {});
+  }
+}
+
+/** What a script said that failed. */
+async function run(script: string, layers: Layers, { engine, programs, clock }: SelfTest): Promise<string | undefined> {
+  const { workspace } = layers;
+  const mounts = mountsOver(layers, [{ path: workspace, as: 'write' }]);
+  const view = { around: mountWords(layers, programs) };
+  const command = ['/bin/sh', '-c', script];
+  const program = { command, cwd: workspace, environment: { PATH: '/usr/local/bin:/usr/bin:/bin' } };
+  const child = runEnclosed(program, { engine, mounts, network: false, view, clock });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (said += bytes.toString()));
+  const { code } = await child.exit;
+  return code === 0 ? undefined : said.trim().slice(0, 500);
+}

@@ -1,0 +1,161 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findProgram } from '../security/enclosure/enclosure.ts';
+import type { Mount } from '../security/enclosure/enclosure.ts';
+import { within } from '../security/paths/rules.ts';
+import { sleep, type Clock } from '../util/clock.ts';
+import { AppError, errorCode } from '../util/errors.ts';
+import { namesIn, statAt, type Pace } from './tree.ts';
+
+/** The folders of a copy-on-write view, and the moment of its start. */
+export interface Layers {
+  /** Holds `upper`, `work`, `merged` and `lower`; beside the workspace on the same mount. */
+  readonly folder: string;
+  /** Real path. */
+  readonly workspace: string;
+  /** By the clock of the workspace's file system, in ns: what changed later has a later ctime, which programs can't set. */
+  readonly startNs: bigint;
+  /** Wall clock minus monotonic clock, in ms. When it shrinks, the clock was set back and ctimes mean nothing. */
+  readonly offsetMs: number;
+}
+
+/** Relative layer names, because `,` `:` and `\` in a path would break the options. */
+const MOUNT = `set -e; cd "$1"; mount --bind "$2" lower; mount -t overlay view -o "$3" merged; shift 3; exec "$@"`;
+const WRITABLE = 'lowerdir=lower,upperdir=upper,workdir=work,userxattr';
+/** The upper layer as the topmost lower one: this mount changes nothing. */
+const READABLE = 'ro,lowerdir=upper:lower,userxattr';
+const PARTS = ['upper', 'work', 'merged', 'lower'] as const;
+/** Before Linux 6.13 ctimes move in clock ticks of up to 10 ms. */
+const TICK_MS = 10;
+
+/** Makes the layers in a new folder. */
+export async function makeLayers(folder: string, workspace: string, clock: Clock): Promise<Layers> {
+  mkdirSync(folder, { mode: 0o700 });
+  for (const part of PARTS) mkdirSync(join(folder, part), { mode: 0o700 });
+  // The view's root shows the mode of `upper`.
+  chmodSync(join(folder, 'upper'), statSync(workspace).mode & 0o7777);
+  return { folder, workspace, startNs: await momentIn(folder, clock), offsetMs: offsetOf(clock) };
+}
+
+/**
+ * Now, by the clock of the file system that holds this folder: whatever changes after this resolves has a later ctime. Linux 6.13
+ * gives an inode a finer time once somebody has asked for its last one, and no later change an earlier time than that.
+ */
+export async function momentIn(folder: string, clock: Clock): Promise<bigint> {
+  const touched = (): bigint => {
+    closeSync(openSync(join(folder, 'moment'), 'w', 0o600));
+    return statAt(join(folder, 'moment'))?.ctimeNs ?? 0n;
+  };
+  touched();
+  const at = touched();
+  touched();
+  if (hasTicks()) await sleep(clock, TICK_MS);
+  return at;
+}
+
+export const offsetOf = (clock: Clock): number => clock.now() - clock.monotonic();
+
+function hasTicks(): boolean {
+  const [major = 0, minor = 0] = readFileSync('/proc/sys/kernel/osrelease', 'latin1').split('.').map(Number);
+  return major < 6 || (major === 6 && minor < 13);
+}
+
+/** The programs that a view needs, by name; a string names the one that is missing. */
+export function viewPrograms(): ReadonlyMap<string, string> | string {
+  const found = new Map<string, string>();
+  for (const name of ['setpriv', 'unshare', 'sync']) {
+    const path = findProgram(name, '');
+    if (path === undefined) return name;
+    found.set(name, path);
+  }
+  return found;
+}
+
+const namespace = ({ folder, workspace }: Layers, options: string): readonly string[] => [
+  ...'-U -r -m --propagation private sh -c'.split(' '),
+  ...[MOUNT, 'sh', folder, workspace, options],
+];
+
+/** Mounts the view and becomes the program in the words that follow; one process all the time, which dies with this one. */
+export const mountWords = (layers: Layers, programs: ReadonlyMap<string, string>): readonly string[] => [
+  ...[programs.get('setpriv') ?? '', '--pdeathsig', 'KILL', programs.get('unshare') ?? ''],
+  ...namespace(layers, WRITABLE),
+];
+
+/** The mounts of a command with the view in the workspace's place; only hidden and replaced places stay as they are. */
+export function mountsOver({ folder, workspace }: Layers, mounts: readonly Mount[]): readonly Mount[] {
+  return mounts.flatMap((mount) => {
+    if (mount.path === workspace) return [{ ...mount, from: join(folder, 'merged') }];
+    const stays = !within(workspace, mount.path) || mount.as === 'hidden' || mount.from !== undefined;
+    return stays ? [mount] : [];
+  });
+}
+
+/** A read-only mount of the merged tree, seen from outside. */
+export interface Merged extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Throws `no-view` when the kernel refuses. */
+export async function mountMerged(layers: Layers, programs: ReadonlyMap<string, string>): Promise<Merged> {
+  const words = [...namespace(layers, READABLE), 'sh', '-c', 'echo ready; read -r line'];
+  const child = spawn(programs.get('unshare') ?? '', words, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+  });
+  const closed = new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('close', () => resolve());
+  });
+  let said = '';
+  child.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()));
+  child.stdin.on('error', () => {});
+  const isReady = await Promise.race([
+    new Promise<true>((resolve) => child.stdout.once('data', () => resolve(true))),
+    closed.then(() => false),
+  ]);
+  if (!isReady) throw new AppError('no-view', `The view couldn't be mounted: ${said.trim()}`);
+  return {
+    path: join(`/proc/${child.pid ?? 0}/root`, realpathSync(layers.folder), 'merged'),
+    [Symbol.asyncDispose]: async () => await ended(child, closed),
+  };
+}
+
+async function ended(child: ChildProcess, closed: Promise<void>): Promise<void> {
+  child.stdin?.end();
+  await closed;
+}
+
+/** Mount points below the workspace: a view shows the empty folders under them. */
+export function mountsBelow(workspace: string): readonly string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => unescaped(line.split(' ')[4] ?? ''))
+    .filter((point) => point.startsWith(`${workspace}/`));
+}
+
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\(?<octal>[0-7]{3})/gu, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
+
+/** Removes a folder of the store. The kernel leaves `work/work` without rights, and a command may have closed folders of its own. */
+export async function removeTree(folder: string, pace: Pace): Promise<void> {
+  try {
+    if (statAt(join(folder, 'work', 'work')) !== undefined) chmodSync(join(folder, 'work', 'work'), 0o700);
+    await rm(folder, { recursive: true, force: true });
+  } catch (error) {
+    if (errorCode(error) !== 'EACCES' && errorCode(error) !== 'EPERM') throw error;
+    await openFolders(folder, pace);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function openFolders(folder: string, pace: Pace): Promise<void> {
+  chmodSync(folder, 0o700);
+  for (const name of namesIn(folder)) {
+    await pace.step();
+    const path = join(folder, name);
+    if (statAt(path)?.isDirectory() === true) await openFolders(path, pace);
+  }
+}

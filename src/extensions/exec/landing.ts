@@ -1,0 +1,185 @@
+import { open } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import {
+  changedBetween,
+  judgeGit,
+  type Changes,
+  type Landing,
+  type Marks,
+  type Verdict,
+} from '../../core/api-commands.ts';
+import { previewOf, type ToolContext, escapeControlChars, imageType } from '../../core/api-tools.ts';
+import { AppError, plural, sentences } from '../../core/api.ts';
+import { runCommand, type CommandOptions, type CommandOutcome } from './run.ts';
+
+/** A command whose changes land or don't. */
+export interface LandedCommand {
+  readonly command: string;
+  /** Why what it changes is judged: a clause. */
+  readonly why: string;
+  readonly run: Omit<CommandOptions, 'signal'>;
+  readonly context: Pick<ToolContext, 'call' | 'people'>;
+  readonly busyFolders: () => readonly string[];
+}
+
+/** What became of a command on a view. */
+export interface Landed {
+  readonly outcome: CommandOutcome;
+  /** For the model; sentences. */
+  readonly notes: readonly string[];
+  /** False: nothing was changed in the workspace, although the command changed something. */
+  readonly hasLanded: boolean;
+  /** For people: the lines of the files that it changed. */
+  readonly diff?: string;
+}
+
+/** A longer question wouldn't be read. */
+const LONGEST_QUESTION = 4_000;
+/** Paths of each kind that a question lists. */
+const MOST_LISTED = 40;
+/** Of the files that a command changed, so many are shown with their lines. */
+const MOST_SHOWN = 20;
+const MOST_SHOWN_BYTES = 64 * 1024;
+/** What programs say when they rename an existing folder on a view. */
+const RENAME_FAILED = /\bEXDEV\b|Invalid cross-device link/u;
+const RENAME_NOTE =
+  'Programs can’t rename existing folders here. Use mv, which copies instead; in a git repository: mv, then git add -A.';
+
+/**
+ * Runs a command on a copy-on-write view, so that what it changes lands whole or not at all. What it changed counts as
+ * written by others. Rejects as `runCommand` does; then nothing has landed.
+ */
+export async function runOnView(
+  { command, why, run, context, busyFolders }: LandedCommand,
+  { landing, marks }: { readonly landing: Pick<Landing, 'open'>; readonly marks: Marks | undefined },
+  signal: AbortSignal,
+): Promise<Landed> {
+  await using view = await landing.open({ signal });
+  const full = new AbortController();
+  using _watch = view.watch(() =>
+    full.abort(
+      new AppError(
+        'view-full',
+        'The command was ended because its changes took too much space. None of them were kept.',
+      ),
+    ),
+  );
+  const { program } = run;
+  const environment = { ...program.environment, GIT_OPTIONAL_LOCKS: '0' };
+  const outcome = await runCommand({
+    ...run,
+    program: { ...program, environment, mounts: view.over(program.mounts), view: view.mount },
+    signal: AbortSignal.any([signal, full.signal]),
+  });
+  const hints = RENAME_FAILED.test(outcome.output) ? [RENAME_NOTE] : [];
+  if (outcome.wasEnded) return { outcome, hasLanded: false, notes: [...hints, nothingKept('it was ended early')] };
+  let diff = '';
+  const { sessionKey: session, turnId: turn, id: callId } = context.call;
+  const result = await view.land({
+    judge: async (changes, stop) => {
+      diff = await diffOf(changes);
+      return await judge(changes, { why, people: context.people, signal: stop });
+    },
+    commit: (changes) => marks?.mark(changes.marks, 'outside'),
+    busyFolders,
+    ...{ session, turn, callId, command, signal },
+  });
+  if ('notLanded' in result) return { outcome, hasLanded: false, notes: [...hints, result.notLanded] };
+  const { paths, canUndo } = result.landed;
+  const lasting = paths.length > 0 && !canUndo ? ['What it changed can’t be undone with /undo.'] : [];
+  return { outcome, hasLanded: true, notes: [...hints, ...lasting], ...(diff === '' ? {} : { diff }) };
+}
+
+/** Says that nothing has landed. `reason`: a clause. */
+export function nothingKept(reason: string): string {
+  return `None of the command's changes were kept because ${reason}.`;
+}
+
+/** Asks a person about protected places, set-id files, what git would run and deletions that couldn't be undone. */
+async function judge(
+  changes: Changes,
+  {
+    why,
+    people,
+    signal,
+  }: { readonly why: string; readonly people: ToolContext['people']; readonly signal: AbortSignal },
+): Promise<Verdict> {
+  const findings = await judgeGit({
+    workspace: changes.before(''),
+    after: changes.root,
+    changed: changes.paths.map(({ path }) => Buffer.from(path)),
+    signal,
+  });
+  const lines = [
+    ...changes.needsApproval.flatMap(({ sentence, paths }) => [sentence, ...listed(paths)]),
+    ...(findings.length === 0 ? [] : ['Git would run or follow this outside the sandbox:']),
+    ...findings.map(({ path, what }) => `- ${path}: ${what}`),
+  ];
+  if (lines.length === 0) return { lands: true };
+  const detail = escapeControlChars(lines.join('\n'));
+  if (detail.length > LONGEST_QUESTION)
+    return {
+      lands: false,
+      reason: `${nothingKept('what needs the owner’s approval is too long to show')} Change less at a time.`,
+    };
+  const reason = `The command has ended, and these changes need your approval because ${why}. If you decline, nothing that it changed is kept.`;
+  const answer = await people.approve({ title: 'Keep what a command changed', detail, reason, part: 1 });
+  signal.throwIfAborted();
+  if (answer.approved) return { lands: true };
+  const places = [...changes.needsApproval.flatMap(({ paths }) => paths), ...findings.map(({ path }) => path)];
+  const named = [...new Set(places)].slice(0, MOST_LISTED).map(escapeControlChars).join(', ');
+  return {
+    lands: false,
+    reason: sentences(nothingKept(`the owner didn’t approve what it changed in ${named}`), answer.reason),
+  };
+}
+
+function listed(paths: readonly string[]): readonly string[] {
+  const rest = paths.length - MOST_LISTED;
+  return [...paths.slice(0, MOST_LISTED).map((path) => `- ${path}`), ...(rest > 0 ? [`- … and ${rest} more`] : [])];
+}
+
+/** The changed lines of the first text files. */
+async function diffOf(changes: Changes): Promise<string> {
+  const files = changes.paths.filter(({ kind, how }) => kind === 'file' && how !== 'attributes');
+  const parts: string[] = [];
+  for (const { path, how } of files.slice(0, MOST_SHOWN)) {
+    const before = how === 'added' ? '' : await textOf(changes.before(path));
+    const after = how === 'removed' ? '' : await textOf(changes.after(path));
+    const lines = before === null || after === null ? 'not shown' : previewOf(before, after);
+    parts.push(`${escapeControlChars(path)}\n${lines}`);
+  }
+  if (files.length > MOST_SHOWN) parts.push(`and ${plural(files.length - MOST_SHOWN, 'more file')}`);
+  return parts.join('\n');
+}
+
+/** The text of a regular file; null: it's another kind, binary or too long. */
+async function textOf(path: string): Promise<string | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
+  if (file === null) return null;
+  try {
+    const facts = await file.stat();
+    if (!facts.isFile() || facts.size > MOST_SHOWN_BYTES) return null;
+    const bytes = await file.readFile();
+    return bytes.includes(0) || imageType(bytes) !== undefined ? null : bytes.toString('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Marks what a command has changed in a folder of the workspace since then (ms since 1970), where it could not run on a
+ * view. A folder that is too large to be looked through is marked as a whole.
+ */
+export async function markChanged(
+  marks: Marks,
+  folder: string,
+  span: { readonly from: number; readonly to: number },
+): Promise<void> {
+  const { files, unseen } = await changedBetween(folder, [span]);
+  const paths = [
+    ...files.map((path) => ({ path: `${folder}/${path}` })),
+    ...unseen.map((path) => ({ path: `${folder}/${path}`, isFolder: true })),
+  ];
+  if (paths.length > 0) await marks.record(paths, 'outside');
+}
