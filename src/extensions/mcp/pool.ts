@@ -269,18 +269,18 @@ export class McpPool implements AsyncDisposable {
 
   /** Asks the owner, unless nobody can be asked now or there is nothing to ask. Never rejects. */
   #askReadOnly(member: Member): void {
-    const { people, questions, serving, log } = this.#app;
+    const { serving, log } = this.#app;
     const { name, settings } = member.server.options;
     const pin = this.#pin(member);
     if (!serving || pin === undefined || pin.readOnly !== null || member.asking !== undefined) return;
-    if (this.#isReadOnlyAgreed(member, pin.listing) || people.ownersChat() === undefined) return;
+    if (this.#isReadOnlyAgreed(member, pin.listing) || this.#app.people.ownersChat() === undefined) return;
     const ask = async (): Promise<void> => {
       const call = {
         sessionKey: `mcp:${name}`,
         callId: `mcp:${approvalHash({ name, identity: identityOf(settings), listing: listingHash(pin.listing) })}`,
         signal: member.server.closing,
       };
-      const { approved } = await questions.approve(call, {
+      const { approved } = await this.#app.questions.approve(call, {
         title: `Believe what the MCP server ${name} says of its tools`,
         detail: readOnlyLines(pin.listing).join('\n'),
         reason: `It is new here. You can change your answer later: \`${assistantCommand(`mcp trust ${name}`)}\`.`,

@@ -121,4 +121,6 @@ export const freeChoicesTable = added(`
     chat    TEXT NOT NULL,
     at      INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX free_choices_chat ON free_choices (chat);
+  CREATE INDEX free_choices_age ON free_choices (at);
 `);

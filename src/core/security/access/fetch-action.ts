@@ -14,7 +14,7 @@ interface Asking {
 /** What fetching this address does, as far as taint may forbid it. The address has a scheme. */
 export async function fetchAction(address: string, { fetch, conversation }: Asking): Promise<DeclaredAction> {
   const { taint, said } = conversation;
-  const origin = taint.untrusted && taint.private ? urlOrigin(address, said()) : 'given';
+  const origin = urlOrigin(address, said());
   const checked = origin === 'given' ? undefined : await fetch.checkUrl(address);
   const hostAllowed = checked?.decision === 'allow' && checked.opened;
   return {
@@ -22,7 +22,12 @@ export async function fetchAction(address: string, { fetch, conversation }: Aski
       kind: 'fetch-url',
       composed: origin === 'composed',
       hostAllowed,
-      selected: origin === 'outside' && !hostAllowed && !(await conversation.takeFreeChoice()),
+      selected:
+        taint.untrusted &&
+        taint.private &&
+        origin === 'outside' &&
+        !hostAllowed &&
+        !(await conversation.takeFreeChoice()),
     },
     title: 'Fetch a web page',
     detail: checked?.decision === 'allow' ? checked.url : address,
