@@ -10,42 +10,6 @@ export interface KnownFault {
 
 /** Known faults by id. Keys start with the finding's id, e.g. `S1 read by a command`. */
 export const KNOWN_FAULTS = {
-  ...rows({ fixedBy: '23c', why: 'Addresses count by their author there, which replaces the comparison of texts.' }, [
-    'S2 in a background command that fails',
-    'S2 in a file that is read',
-    'S2 in a file that is searched',
-    'S2 in a list that is read',
-    'S2 in a page that is read',
-    'S2 in a remark of a background command',
-    'S2 in a reply to bold letters',
-    'S2 in a reply to code',
-    'S2 in a reply to slanted letters',
-    'S2 in a reply to struck letters',
-    'S2 in a reply to what holds a sign without width',
-    'S2 in a table that is read',
-    'S2 in an error of a background command',
-    'S2 in an argument of a background command',
-    'S2 in the output of a background command',
-  ]),
-  ...rows({ fixedBy: '23c', why: 'The count of fetches becomes one per chat and day there, whatever the site.' }, [
-    'S3 a name for each letter',
-    'S3 addresses of IPv4',
-    'S3 addresses of IPv6',
-    'S3 networks of IPv6',
-    'S3 short names below another country',
-    'S3 short names of a country',
-  ]),
-  ...rows(
-    { fixedBy: '23c', why: 'Every tool that is not built in asks there, with its question for the tools of a server.' },
-    [
-      'S4 a list that is sent',
-      'S4 a text that is sent',
-      'S4 a text that is sent in a batch',
-      'S4 an address that is sent',
-      'S4 everything that is deleted',
-      'S4 nothing that is sent',
-    ],
-  ),
   ...rows(
     {
       fixedBy: '26',

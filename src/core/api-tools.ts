@@ -1,7 +1,7 @@
 /** For tools: their contract, and files and addresses as tools reach them. */
 export type { FetchResult } from './security/fetch/contract.ts';
 export type { GuardedFetch } from './security/fetch/fetch.ts';
-export { urlOrigin, type GivenText } from './security/access/url-origin.ts';
+export { isSaidByOthers, urlOrigin, type SaidText } from './security/access/url-origin.ts';
 export { createReader } from './tools/reading/reader.ts';
 export type { ReadApart, ReadRequest } from './tools/reading/reader.ts';
 export { escapeControlChars } from './security/text/control-characters.ts';
@@ -26,6 +26,7 @@ export type { Marks, ResultBits } from './files/marks.ts';
 export { previewOf } from './files/preview.ts';
 export { sha256 } from './storage/change-log.ts';
 export { imageType } from './files/text.ts';
+export { callDetail } from './tools/registry/decide.ts';
 export { errorResult, failureLine } from './tools/registry/result.ts';
 export { defineTool, showsInGroup } from './tools/tool.ts';
 export type {
@@ -40,7 +41,7 @@ export type {
   ToolMetadata,
   ToolResult,
 } from './tools/tool.ts';
-export { fetchAction, siteOf, withScheme } from './security/access/fetch-action.ts';
+export { choiceAction, fetchAction, siteOf, withScheme } from './security/access/fetch-action.ts';
 export { PAGE_MARGIN } from './tools/registry/result.ts';
 export type { RecordedJob } from './storage/change-log.ts';
 export type { CallIds, CallPerson } from './tools/tool.ts';

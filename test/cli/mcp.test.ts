@@ -36,6 +36,7 @@ const REPORT: ServerReport = {
   ],
   resources: true,
   prompts: false,
+  readOnly: [],
   hash: 'abc',
 };
 

@@ -205,7 +205,7 @@ describe('a tool of a plugin', () => {
     const told = `({ signal, call, person, files, conversation, limits, people, approval, runPart }) => {
       people.progress('looking');
       return { aborted: signal.aborted, call, person, workspace: files.workingDirectory, roots: files.readRoots.length > 0,
-        taint: conversation.taint, given: conversation.given().length, fetches: conversation.fetches(),
+        taint: conversation.taint, said: conversation.said().length, free: typeof conversation.takeFreeChoice,
         skills: limits.skills.names, withheld: limits.withheld('say_context'), approval, part: typeof runPart };
     }`;
     const says = `{ name: 'say_context', ${FINE.replace(
@@ -234,8 +234,8 @@ describe('a tool of a plugin', () => {
       workspace: join(world.home, 'workspace'),
       roots: true,
       taint: { untrusted: false, private: true },
-      given: expect.any(Number),
-      fetches: [],
+      said: expect.any(Number),
+      free: 'function',
       skills: ['memory'],
       withheld: null,
       approval: null,

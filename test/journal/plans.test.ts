@@ -69,6 +69,7 @@ async function useAll(journal: Journal): Promise<void> {
     previews,
     questions,
     allowances,
+    freeChoices,
     consolidations,
   } = journal;
   const cron = new CronRuns({ ...journal, clock: systemClock });
@@ -224,6 +225,7 @@ async function useAll(journal: Journal): Promise<void> {
   const allowed = { program: ['/bin/true'], folder: '/', createdBy: 'me', hash: 'h' };
   await allowances.remember(allowed);
   allowances.has('h');
+  await freeChoices.take('c', 'telegram:42');
   await allowances.forget(allowances.list()[0]?.id ?? '');
 
   const consolidation = {

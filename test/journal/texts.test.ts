@@ -21,6 +21,7 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   archives: 'id session reason role up_to state',
   approvals: 'call_id code session channel chat thread state answered_by turn hash',
   allowances: 'id hash program folder created_by',
+  free_choices: 'call_id chat',
   asks: 'call_id code session turn channel chat thread person state',
   questions: 'call_id kind code session turn channel chat thread person hash state answered_by',
   reactions: 'channel chat emoji message name outbound person role session told_by',

@@ -92,6 +92,7 @@ export async function mcpWorld(
       env: { PATH: process.env['PATH'] ?? '', HOME: folder },
       version: '0.0.0',
       safe: false,
+      serving: false,
       spill: new SpillStore(folder),
       clock: systemClock,
       random: systemRandom,

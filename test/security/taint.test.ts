@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { taintDecision, type LastingTarget, type TaintAction } from '../../src/core/security/access/taint.ts';
-import { urlOrigin } from '../../src/core/security/access/url-origin.ts';
+import { SINKS, taintDecision, type LastingTarget, type TaintAction } from '../../src/core/security/access/taint.ts';
+import { urlOrigin, type SaidText } from '../../src/core/security/access/url-origin.ts';
 
 const TARGETS = ['memory', 'bootstrap', 'skills', 'cron', 'mcp', 'config'] as const satisfies readonly LastingTarget[];
 
@@ -20,6 +21,8 @@ const TABLE: readonly [string, TaintAction, readonly ('allow' | 'ask')[]][] = [
   ['one of many URLs of an open host', fetches(false, true, true), ['allow', 'allow', 'allow', 'allow']],
   ['a composed URL', fetches(true, false), ['allow', 'allow', 'allow', 'ask']],
   ['a composed URL of an open host', fetches(true, true), ['allow', 'allow', 'allow', 'allow']],
+  ['a tool that isn’t built in', { kind: 'foreign-tool' }, ['allow', 'allow', 'allow', 'ask']],
+  ['what can’t be undone', { kind: 'irreversible' }, ['allow', 'allow', 'allow', 'ask']],
   ['input on a page', { kind: 'page-input', hostAllowed: false }, ['allow', 'allow', 'allow', 'ask']],
   ['input on a page of an open host', { kind: 'page-input', hostAllowed: true }, ['allow', 'allow', 'allow', 'allow']],
   ['a search for what nobody said', { kind: 'search-web' }, ['allow', 'allow', 'allow', 'ask']],
@@ -60,12 +63,8 @@ test('a question says where the text came from, where that is known', () => {
   });
 });
 
-test('an address that the model wrote before, in other letters, is not given by a text that repeats it', () => {
-  const text = 'see https://a.example/my-pin';
-  const repeated = { text, untrusted: true, repeats: ['Look at HTTPS://A.EXAMPLE/MY-PIN'] };
-  expect(urlOrigin('https://a.example/my-pin', [repeated])).toBe('composed');
-  expect(urlOrigin('https://a.example/my-pin', [{ ...repeated, repeats: [] }])).toBe('untrusted');
-});
+/** As people said it. */
+const by = (...texts: readonly string[]): readonly SaidText[] => texts.map((text) => ({ author: 'person', text }));
 
 describe('where an address comes from', () => {
   test.each([
@@ -85,8 +84,16 @@ describe('where an address comes from', () => {
     ['https://a.example/', 'what is on a.example?'],
     ['https://a.example/b', '请看https://a.example/b。谢谢'],
     [' https://a.example/b ', 'https://a.example/b'],
+    ['https://a.example/b', 'look at A.Example/b'],
+    ['https://xn--bcher-kva.example/b', 'https://bücher.example/b'],
+    ['https://bücher.example/b', 'https://xn--bcher-kva.example/b'],
+    ['https://a.example/%C3%A4', 'https://a.example/ä'],
+    ['https://a.example/ä', 'https://a.example/%C3%A4'],
+    ['https://a.example/a_b', String.raw`https://a.example/a\_b`],
+    ['https://a.example/ab', 'https://a.example/a\u{200B}b'],
+    ['http://a.example:8080/b', 'http://A.example:8080/b'],
   ])('%s is given in %j', (url, text) => {
-    expect(urlOrigin(url, ['nothing here', text])).toBe('given');
+    expect(urlOrigin(url, by('nothing here', text))).toBe('given');
   });
 
   test.each([
@@ -113,11 +120,17 @@ describe('where an address comes from', () => {
     ['another scheme', 'file:///etc/passwd', 'file:///etc/passwd'],
     ['no address', 'a.example', 'a.example'],
   ])('%s: %s is composed, with %j said', (_why, url, text) => {
-    expect(urlOrigin(url, [text])).toBe('composed');
+    expect(urlOrigin(url, by(text))).toBe('composed');
+  });
+
+  test('the rows of docs/security.md are those of the code', () => {
+    const table = Object.values(SINKS).map(({ what, also }) => `| ${what} | ${also ? 'yes' : 'no'} |`);
+    const docs = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+    expect(docs).toContain(`|---|---|\n${table.join('\n')}\n\n`);
   });
 
   test('pieces of several texts make no address', () => {
-    expect(urlOrigin('https://a.example/b', ['https://a.example/', 'b'])).toBe('composed');
+    expect(urlOrigin('https://a.example/b', by('https://a.example/', 'b'))).toBe('composed');
   });
 
   test('whatever is added to a given address makes another one of it', () => {
@@ -125,7 +138,7 @@ describe('where an address comes from', () => {
     fc.assert(
       fc.property(added, added, (path, more) => {
         const given = `https://a.example/x${path}x`;
-        const texts = [`see ${given} for more`];
+        const texts = by(`see ${given} for more`);
         expect(urlOrigin(given, texts)).toBe('given');
         expect(urlOrigin(`${given}${more}`, texts)).toBe('composed');
         expect(urlOrigin(`https://${more}a.example/x${path}x`, texts)).toBe('composed');

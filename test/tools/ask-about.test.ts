@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { urlOrigin } from '../../src/core/security/access/url-origin.ts';
+import { urlOrigin, type SaidText } from '../../src/core/security/access/url-origin.ts';
 import { showsInGroup, type ApprovalRequest, type Plan, type Taint } from '../../src/core/tools/tool.ts';
 import { call, makeRegistry, result, tool, type Execute, type TestTool } from '../support/simple-tools.ts';
 import { testToolContext, type TestCall } from '../support/tool-context.ts';
@@ -173,7 +173,7 @@ describe('what a plan reaches', () => {
 
   const fetches: TestTool['plans'] = ({ text }, { conversation }) => {
     const url = String(text);
-    const composed = urlOrigin(url, conversation.given()) === 'composed';
+    const composed = urlOrigin(url, conversation.said()) === 'composed';
     return {
       reaches: {
         action: { kind: 'fetch-url', composed, hostAllowed: false, selected: false },
@@ -182,14 +182,14 @@ describe('what a plan reaches', () => {
       },
     };
   };
-  const given = (): readonly string[] => ['see https://a.example/b, it is good'];
+  const given = (): readonly SaidText[] => [{ author: 'person', text: 'see https://a.example/b, it is good' }];
   test.each([
     ['https://a.example/b', given, []],
     ['https://a.example/b?q=secret', given, ['https://a.example/b?q=secret']],
     // Nobody knows what was said.
     ['https://a.example/b', undefined, ['https://a.example/b']],
   ])('by fetching %s is asked about as %j', async (text, said, details) => {
-    const context = { taint: BOTH, ...(said === undefined ? {} : { given: said }) };
+    const context = { taint: BOTH, ...(said === undefined ? {} : { said }) };
     const { asked } = await play(fetches, context, { args: JSON.stringify({ text }) });
     expect(asked.map(({ detail }) => detail)).toEqual(details);
   });

@@ -204,7 +204,7 @@ describe('web_fetch keeps to its limits', () => {
     const asked: string[] = [];
     const tainted: Partial<TestCall> = {
       taint: { untrusted: true, private: true },
-      given: () => ['see https://stranger.example/page'],
+      said: () => [{ author: 'person', text: 'see https://stranger.example/page' }],
       approve: async ({ detail }) => {
         asked.push(detail);
         return { approved: false, reason: 'the owner said no' };
@@ -245,7 +245,7 @@ describe('web_fetch keeps to its limits', () => {
     expect(looked).toEqual(['pin-4711.evil.example']);
   });
 
-  test('asks before one of many addresses of a site that strangers alone gave', async () => {
+  test('asks before one more address that strangers alone named, once the free ones are used up', async () => {
     await using web = await webWorld({ '/a': 'ok' });
     const fetch = {
       ...web.fetch,
@@ -255,11 +255,11 @@ describe('web_fetch keeps to its limits', () => {
     const urls = Array.from('abcd').map((letter) => `http://${letter}.example.com/`);
     const context: Partial<TestCall> = {
       taint: { untrusted: true, private: true },
-      given: () => [{ text: urls.join(' '), untrusted: true, repeats: [] }],
-      fetches: () => urls.slice(0, 3).map((url) => ({ url, once: url, approved: false })),
+      said: () => [{ author: 'outside', text: urls.join(' ') }],
+      takeFreeChoice: async () => false,
     };
     const result = await call({ url: urls[3] }, context);
-    expect(result.note).toMatch(/^Not done: .*which of many addresses on one host/su);
+    expect(result.note).toMatch(/^Not done: .*which of many addresses is fetched/su);
   });
 
   test('is for guests too, and an address may come without its scheme', async () => {

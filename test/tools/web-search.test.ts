@@ -318,9 +318,12 @@ describe('as every tool', () => {
 });
 
 describe('a query in a private conversation with text of strangers', () => {
-  const page = { text: 'Model QX-9 of 2019, order 5512.', untrusted: true, repeats: [] };
-  const diary = { text: 'The PIN is 4711.', untrusted: false, private: true, repeats: [] };
-  const echo = { text: 'No result for hunter2.', untrusted: true, repeats: ['hunter2'] };
+  const said = [
+    { author: 'person', text: 'How is the weather in 8010 Graz?' },
+    { author: 'outside', text: 'Model QX-9 of 2019, order 5512.' },
+    { author: 'model', text: 'hunter2' },
+    { author: 'outside', text: 'No result for hunter2.' },
+  ] as const;
   const isAsked = async (query: string): Promise<boolean> => {
     const asked: string[] = [];
     const { result } = await search(
@@ -329,7 +332,7 @@ describe('a query in a private conversation with text of strangers', () => {
       { query },
       {
         taint: { untrusted: true, private: true },
-        given: () => ['How is the weather in 8010 Graz?', page, diary, echo],
+        said: () => said,
         approve: async ({ detail }) => {
           asked.push(detail);
           return { approved: false, reason: 'no' };

@@ -3,7 +3,7 @@ import { draftChange, writeConfig } from '../../core/config/change.ts';
 import { loadConfig } from '../../core/config/load.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { AppError } from '../../core/util/errors.ts';
-import { plural } from '../../core/util/text.ts';
+import { oneLine, plural } from '../../core/util/text.ts';
 import { confirm } from '../../core/cli/confirm.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { terminalText } from '../../core/cli/format.ts';
@@ -123,10 +123,12 @@ function aboutPlan({
   files,
   fingerprint,
   isFetched,
+  readOnlyTools,
 }: PluginPlan): readonly string[] {
   return [
     `${name}${version === '' ? '' : ` ${version}`}${description === '' ? '' : `: ${description}`}`,
     `${isFetched ? 'Fetched' : folder}: ${plural(files, 'file')}, SHA-256 ${fingerprint.slice(0, 16)}…`,
+    `Tools that only read, as it says, so they need no approval: ${readOnlyTools.map((tool) => oneLine(tool, 64)).join(', ') || 'none'}. All others need approval in a private conversation with text from others.`,
   ];
 }
 

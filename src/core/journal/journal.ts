@@ -13,6 +13,7 @@ import type { Interpreter } from './answers.ts';
 import { CursorStore } from './cursors.ts';
 import { EndedLogins } from './ended-logins.ts';
 import { Facts } from './facts.ts';
+import { FreeChoices } from './free-choices.ts';
 import { JournalFeed } from './feed.ts';
 import { HomeFileRecords } from './home-files.ts';
 import { DeadLetters } from './dead-letters.ts';
@@ -61,6 +62,7 @@ export interface Journal extends Disposable {
   readonly questions: QuestionStore;
   /** Commands that an owner allowed from now on. */
   readonly allowances: Allowances;
+  readonly freeChoices: FreeChoices;
   readonly consolidations: Consolidations;
   /** Where the facts of MEMORY.md come from. */
   readonly facts: Facts;
@@ -170,6 +172,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     previews: new PreviewStore(open),
     questions: new QuestionStore(open, outbox),
     allowances: new Allowances(open),
+    freeChoices: new FreeChoices(open),
     consolidations: new Consolidations(open),
     facts: new Facts(open),
     cursors: new CursorStore(open),

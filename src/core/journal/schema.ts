@@ -13,7 +13,7 @@ import {
   turnProgress,
 } from './schema/messages.ts';
 import { endedLogins, ownersByCode, pairedGuests, peopleTables } from './schema/people.ts';
-import { allowanceTables, approvalTable, askTable, questionsTable } from './schema/questions.ts';
+import { allowanceTables, approvalTable, askTable, freeChoicesTable, questionsTable } from './schema/questions.ts';
 import { reactionTables } from './schema/reactions.ts';
 import { estimatedUsage, retentionTables } from './schema/retention.ts';
 
@@ -95,4 +95,5 @@ export const journalMigrations: readonly Migration[] = [
   `),
   markTable,
   landingsTable,
+  freeChoicesTable,
 ];

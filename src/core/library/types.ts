@@ -72,7 +72,7 @@ export type { TapeStore } from '../session/stored-tapes.ts';
 
 // Tools.
 export type { LastingTarget, TaintAction, TaintBits } from '../security/access/taint.ts';
-export type { GivenText } from '../security/access/url-origin.ts';
+export type { SaidText } from '../security/access/url-origin.ts';
 export type {
   ActiveSkills,
   ApprovalAnswer,
@@ -89,7 +89,6 @@ export type {
   ChatAddress,
   DeclaredAction,
   Denied,
-  EarlierFetch,
   Effect,
   EffectClass,
   EffectTarget,

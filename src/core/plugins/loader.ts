@@ -20,6 +20,8 @@ export interface FoundPlugin {
   readonly folder: string;
   /** Absolute path of the module to import; always inside the package. */
   readonly file: string;
+  /** Names of its tools that only read, as its package.json says. */
+  readonly readOnlyTools: readonly string[];
 }
 
 /** A plugin that runs, and the package that it was loaded from. */
@@ -28,6 +30,7 @@ export interface LoadedPlugin {
   readonly folder: string;
   /** Of the package as it was loaded. */
   readonly fingerprint: string;
+  readonly readOnlyTools: readonly string[];
 }
 
 export interface LoadPorts {
@@ -40,7 +43,7 @@ export interface LoadPorts {
 const packageFile = z.object({
   name: z.string().min(1),
   version: z.string().default(''),
-  assistant: z.object({ plugin: z.string().min(1) }),
+  assistant: z.object({ plugin: z.string().min(1), readOnlyTools: z.array(z.string()).default([]) }),
 });
 
 /** The name of this package, by which plugins import `defineTool`, `definePlugin` and `z`. */
@@ -69,7 +72,7 @@ export async function findPlugins(folders: readonly string[]): Promise<readonly 
 
 /** Imports one plugin. Throws one sentence without a full stop when it cannot, or when its package is not as agreed to. */
 export async function loadPlugin(found: FoundPlugin, ports: LoadPorts): Promise<LoadedPlugin> {
-  const { name, folder } = found;
+  const { name, folder, readOnlyTools } = found;
   const fingerprint = await fingerprintOf(folder);
   const agreed = ports.agreed(found);
   if (agreed !== undefined && agreed !== fingerprint) {
@@ -77,7 +80,7 @@ export async function loadPlugin(found: FoundPlugin, ports: LoadPorts): Promise<
     throw new Error(`its package was changed since you agreed to it; look at it, then run: ${command}`);
   }
   giveHost(folder);
-  return { plugin: await importPlugin(found, fingerprint, ports), folder, fingerprint };
+  return { plugin: await importPlugin(found, fingerprint, ports), folder, fingerprint, readOnlyTools };
 }
 
 async function packagesIn(folder: string): Promise<readonly string[]> {
@@ -128,7 +131,7 @@ async function readPackage(folder: string): Promise<FoundPlugin> {
   const home = await realpath(folder);
   const file = await realpath(join(folder, assistant.plugin));
   if (!file.startsWith(home + sep)) throw new Error('the plugin lies outside its package');
-  return { name, version, folder: home, file };
+  return { name, version, folder: home, file, readOnlyTools: assistant.readOnlyTools };
 }
 
 async function importPlugin(

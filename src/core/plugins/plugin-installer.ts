@@ -22,6 +22,8 @@ export interface PluginPlan {
   readonly folder: string;
   readonly fingerprint: string;
   readonly files: number;
+  /** As in `FoundPlugin`. */
+  readonly readOnlyTools: readonly string[];
   /** It was fetched just now, and lies where nothing is loaded from. */
   readonly isFetched: boolean;
 }
@@ -124,7 +126,7 @@ async function fetchPackage(spec: string, staging: string, ports: InstallerPorts
 const described = z.object({ description: z.string().default('') });
 
 async function planOf(
-  { name, version, folder }: FoundPlugin,
+  { name, version, folder, readOnlyTools }: FoundPlugin,
   { isFetched }: { readonly isFetched: boolean },
 ): Promise<PluginPlan> {
   const facts: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
@@ -137,6 +139,7 @@ async function planOf(
     folder,
     fingerprint: await fingerprintOf(folder),
     files: files.length,
+    readOnlyTools,
     isFetched,
   };
 }

@@ -6,6 +6,7 @@ import { isOn, type Program } from '../program.ts';
 import type { Contributions as Added, Extension } from '../extension.ts';
 import type { Plugin } from './plugin.ts';
 import type { PluggedProviders } from '../providers/plugged.ts';
+import type { Tool } from '../tools/tool.ts';
 import type { ToolRegistry } from '../tools/registry/registry.ts';
 import { toJsonSchema } from '../tools/json-schema.ts';
 import { deadline, raceAbort, type Clock } from '../util/clock.ts';
@@ -321,10 +322,17 @@ export class PluginHost implements Plugins {
     this.#hasOwnTools = true;
     const others = this.running
       .slice(own)
-      .flatMap(({ name, tools = [] }) => tools.map((tool) => ({ owner: name, tool })));
+      .flatMap(({ name, tools = [] }) => tools.map((tool) => ({ owner: name, tool: this.#foreign(name, tool) })));
     this.#toolClashes = registry
       .setPlugins(others)
       .map(({ owner, tool }) => ({ owner, what: `the tool "${tool.name}"` }));
+  }
+
+  /** Marks a tool as one that isn't built in. It only reads if it and what the owner agreed to say so. */
+  #foreign(owner: string, tool: Tool): Tool {
+    const says = this.#running.get(owner)?.readOnlyTools.includes(tool.name) ?? true;
+    const foreign = { value: { onlyReads: says && tool.effect === 'none' }, enumerable: true };
+    return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(tool), foreign }) as Tool;
   }
 
   get #listed(): readonly Extension[] {

@@ -150,6 +150,8 @@ const ACTIONS = {
   'fetch-url': true,
   'search-web': true,
   'page-input': true,
+  'foreign-tool': true,
+  irreversible: true,
   'message-other-chat': true,
   'show-to-group': true,
   'networked-exec': true,

@@ -163,6 +163,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
       skills: z.array(z.string()).optional(),
       /** Its text is the label of a button that the model made. */
       pressed: z.boolean().optional(),
+      /** Index in `content` of the person's own words: nothing that they quoted, forwarded or pressed. @default there are none */
+      own: z.number().exactOptional(),
       content: z.array(z.discriminatedUnion('type', [text, image])),
     }),
     z.object({
@@ -191,6 +193,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
       silences: z.literal(true).exactOptional(),
       /** A person was asked about the call and said yes. */
       approved: z.boolean().optional(),
+      /** As in `ToolResult`. */
+      author: z.enum(['person', 'outside']).exactOptional(),
       images: z.array(image).optional(),
       effects: z.array(effect).readonly().exactOptional(),
       /** As for a user message. */

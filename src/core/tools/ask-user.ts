@@ -34,7 +34,9 @@ export function askUserTool(): Tool {
       if (!answer.answered) {
         return errorResult(title, `No answer: ${answer.reason}. Continue as well as you can, or say what you need.`);
       }
-      return { title, output: answer.text, metadata: {} };
+      // A choice is the model's own text.
+      const isOwn = !choices.includes(answer.text.trim());
+      return { title, output: answer.text, metadata: {}, ...(isOwn ? { author: 'person' } : {}) };
     },
   });
 }

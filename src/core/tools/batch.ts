@@ -116,6 +116,8 @@ export function batchTool(options: BatchOptions): Tool {
         metadata: { failed, truncated: parts.some((part, i) => part !== rendered[i]) },
         ...(failed === results.length ? { isError: true } : {}),
         ...(results.some(({ untrusted }) => untrusted === true) ? { untrusted: true } : {}),
+        // Which part of the output is whose can't be told any more.
+        ...(results.every(({ author }) => author === 'outside') ? { author: 'outside' as const } : {}),
         ...(results.some((result) => result.private === true) ? { private: true } : {}),
         ...(media.length > 0 ? { media } : {}),
         ...(effects.length > 0 ? { effects } : {}),

@@ -56,7 +56,7 @@ export function contextOutsideTurn({
   Partial<Pick<CallLimits, 'withheld'>>): ToolContext {
   return {
     ...given,
-    conversation: { taint: { untrusted: false, private: false }, given: () => [], fetches: () => [] },
+    conversation: { taint: { untrusted: false, private: false }, said: () => [], takeFreeChoice: async () => true },
     limits: { skills: NO_SKILLS, withheld },
     people: {
       approve,

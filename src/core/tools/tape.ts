@@ -61,7 +61,10 @@ export function tapeTool(actions: TapeActions): Tool {
       if (context.person.role === 'guest' && CHANGES.has(action)) {
         return { denied: `tape ${action} is not for guests.`, about };
       }
-      return { run: (signal) => act(actions, params, { ...context, signal }), about };
+      const run = (signal: AbortSignal): Promise<ToolResult> => act(actions, params, { ...context, signal });
+      if (action !== 'reset') return { run, about };
+      const title = 'Remove all that was said before from the conversation';
+      return { run, about, reaches: { action: { kind: 'irreversible' }, title, detail: 'tape reset' } };
     },
   });
 }

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { Media, Role } from '../bus/messages.ts';
 import type { TaintAction, TaintBits } from '../security/access/taint.ts';
-import type { GivenText } from '../security/access/url-origin.ts';
+import type { SaidText } from '../security/access/url-origin.ts';
 import type { Permit } from '../util/permit.ts';
 import type { FileStore } from '../files/access.ts';
 
@@ -26,6 +26,8 @@ export interface ApprovalRequest {
   readonly path?: string;
   /** The exact program that a person may allow for good: absolute path, then arguments. @default this call only */
   readonly always?: { readonly program: readonly string[]; readonly folder: string; readonly hash: string };
+  /** Title of one question for this and others of its kind that are asked at the same time. @default it is asked alone */
+  readonly joins?: string;
   /** Of everything that a yes covers (approvalHash); the registry's doing. @default of title and detail */
   readonly hash?: string;
   /** Which question it is of a call that asks several while it runs, from 1. @default the one before it runs */
@@ -80,15 +82,6 @@ export const NO_SKILLS: ActiveSkills = {
   env: {},
 };
 
-/** An address that an earlier call of the conversation asked for. */
-export interface EarlierFetch {
-  readonly url: string;
-  /** The same for reading the same page again, which asks its server for nothing. */
-  readonly once: string;
-  /** A person was asked about it and said yes. */
-  readonly approved: boolean;
-}
-
 /** Which call it is. */
 export interface CallIds {
   /** The call's own: unique, and the same after a crash. */
@@ -128,10 +121,13 @@ export interface CallFiles {
 /** What stands in the conversation that the call comes from. */
 export interface CallConversation {
   readonly taint: Taint;
-  /** What people and others, not the model, said in this request: for `urlOrigin`. */
-  readonly given: () => readonly GivenText[];
-  /** The addresses that were asked for before this call. */
-  readonly fetches: () => readonly EarlierFetch[];
+  /** Who said what in it: for `urlOrigin`. */
+  readonly said: () => readonly SaidText[];
+  /**
+   * Takes one of the few choices among what only others named that need no approval in this chat in 24 hours; false: they are
+   * used up. Asked again for the same call, it answers the same.
+   */
+  readonly takeFreeChoice: () => Promise<boolean>;
 }
 
 /** What the turn limits beside the role. */
@@ -240,6 +236,8 @@ export interface ToolResult {
   readonly silences?: true;
   /** A person was asked about the call and said yes; the registry's doing. */
   readonly approved?: boolean;
+  /** Who wrote the output, so that it may name addresses: a person, or outsiders whose page was fetched. @default unknown */
+  readonly author?: 'person' | 'outside';
   readonly media?: readonly Media[];
   /** What it changed or tried to change; the registry's doing, except for a tool that runs others. */
   readonly effects?: readonly Effect[];
@@ -251,7 +249,7 @@ export interface ToolResult {
 export type Executed = Omit<ToolResult, 'metadata'> & Partial<Pick<ToolResult, 'metadata'>>;
 
 /** What a call does that taint may forbid, and what a person is then asked. */
-export interface DeclaredAction extends Pick<ApprovalRequest, 'title' | 'detail'> {
+export interface DeclaredAction extends Pick<ApprovalRequest, 'title' | 'detail' | 'joins'> {
   readonly action: TaintAction;
 }
 
@@ -271,6 +269,10 @@ export interface ToolFacts {
   readonly isRecorded?: true;
   /** Where untrusted text in its results comes from, for people. @default 'an outside source' */
   readonly source?: string;
+  /** It isn't built in, and whether the owner agreed that it only reads. @default it is built in */
+  readonly foreign?: { readonly onlyReads: boolean };
+  /** Its results are pages of the web, or searches of it. @default false */
+  readonly fetches?: true;
   /** Matches the arguments of calls that change nothing, of a tool with effects. @default none */
   readonly looks?: RegExp;
 }
@@ -291,8 +293,8 @@ export interface Plan {
   /** What a call with effects is about, for receipts. @default the tool itself */
   readonly about?: readonly EffectTarget[];
   /**
-   * Whether strangers' answer to the call may hold what the model put into it. Then it gives no addresses, and is as private
-   * as the conversation. @default true
+   * Whether strangers' answer to the call may hold what the model put into it. Then it is as private as the conversation, and
+   * names no addresses even if the tool `fetches`. @default true
    */
   readonly echoes?: boolean;
   /** Why nobody is asked, where that is worth telling in the audit log. */

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readdir, realpath, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type App, AppError, errorMessage, RecentMap, Slots } from '../../core/api.ts';
+import { type App, AppError, errorMessage, Slots } from '../../core/api.ts';
 import { ensureDirectory, ifThere } from '../../core/api-files.ts';
-import { siteOf } from '../../core/api-tools.ts';
 import type { Browser } from './browser.ts';
 import { browser } from './settings.ts';
 
 interface Session {
   /** Its calls run one after the other. */
   readonly lane: Slots;
-  /** How often something was chosen, by site. It outlives the browser, because what was read stays in the conversation. */
-  readonly choices: RecentMap<string, number>;
+  /** A page was told something that the model made, so pages may repeat it. It outlives the browser. */
+  wasTold: boolean;
   /** Counts as a browser. */
   isStarting: boolean;
   browser?: Browser;
@@ -20,9 +19,6 @@ interface Session {
 
 /** How long a profile stays that no one uses. */
 const PROFILE_MS = 7 * 24 * 3_600_000;
-/** How often something is chosen on a site without a question, as with addresses that untrusted content names. */
-const FREE_CHOICES = 3;
-const MOST_SITES = 256;
 
 /**
  * The browsers of all sessions, one for each. A browser ends with its session's stop, after a while without a call, and with
@@ -65,16 +61,11 @@ export class Browsers implements AsyncDisposable {
     }, signal);
   }
 
-  /** Whether the next choice has to be asked about: which of many buttons is pressed can spell out a secret to the site. */
-  isUsedUp(sessionKey: string, url: string): boolean {
-    return (this.#session(sessionKey).choices.get(siteOf(url)) ?? 0) >= FREE_CHOICES;
-  }
-
-  /** Counts a choice. `isAllowed`: a person said yes to what is done on the site, so choices are free from then on. */
-  chose(sessionKey: string, url: string, isAllowed: boolean): void {
-    const { choices } = this.#session(sessionKey);
-    const site = siteOf(url);
-    choices.set(site, isAllowed ? -Infinity : (choices.get(site) ?? 0) + 1);
+  /** Whether pages may repeat what the model made; `now`: from now on they may. */
+  wasTold(sessionKey: string, now: boolean): boolean {
+    const session = this.#session(sessionKey);
+    session.wasTold ||= now;
+    return session.wasTold;
   }
 
   /** Ends the browser of a session; `atOnce`: without writing down its newest cookies. Never rejects. */
@@ -112,7 +103,7 @@ export class Browsers implements AsyncDisposable {
   #session(sessionKey: string): Session {
     const known = this.#sessions.get(sessionKey);
     if (known !== undefined) return known;
-    const session: Session = { lane: new Slots(1), choices: new RecentMap(MOST_SITES), isStarting: false };
+    const session: Session = { lane: new Slots(1), wasTold: false, isStarting: false };
     this.#sessions.set(sessionKey, session);
     return session;
   }

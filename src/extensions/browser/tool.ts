@@ -1,4 +1,5 @@
 import {
+  choiceAction,
   type DeclaredAction,
   defineTool,
   escapeControlChars,
@@ -9,6 +10,7 @@ import {
   type Tool,
   type ToolContext,
   type ToolResult,
+  urlOrigin,
   withScheme,
 } from '../../core/api-tools.ts';
 import { type App, cut } from '../../core/api.ts';
@@ -48,10 +50,13 @@ export function browserTool(app: App, browsers: Browsers): Tool {
     // It waits for people in the middle of a call, and has deadlines of its own.
     waits: true,
     untrusted: true,
+    source: 'a web page',
+    fetches: true,
     about: ({ action, url, path }) =>
       action === 'download' ? [{ kind: 'file', target: downloadPath(url, path) }] : [],
     plan: async (params, context): Promise<Planned> => {
       const { action, path } = params;
+      const { sessionKey } = context.call;
       const problem = missing(params);
       if (problem !== null) return { denied: problem };
       const url = withScheme(params.url ?? '');
@@ -61,14 +66,16 @@ export function browserTool(app: App, browsers: Browsers): Tool {
         const checked = await fetch.checkUrl(url);
         if (checked.decision === 'deny') return { denied: checked.reason };
         const opens = await fetchAction(url, { fetch, conversation: context.conversation });
-        const reaches = { ...opens, title: 'Open a web page' };
-        if (action === 'open') return { run, reaches };
+        const reaches = { ...opens, title: 'Open a web page', joins: undefined };
+        const isComposed = urlOrigin(url, context.conversation.said()) === 'composed';
+        if (action === 'open') return { run, reaches, echoes: browsers.wasTold(sessionKey, isComposed) };
         const asks = await downloadQuestion(checked.url, downloadPath(url, path), { app, context });
         return { run, asks, reaches };
       }
-      const page = browsers.get(context.call.sessionKey)?.view.url ?? 'about:blank';
+      const page = browsers.get(sessionKey)?.view.url ?? 'about:blank';
       if (action === 'upload') return { run, ...(await uploadQuestion(path ?? '', page, { app, context })) };
-      return { run, covers: { page }, reaches: await inputAction(params, context, { app, browsers }) };
+      const reaches = await inputAction(params, context, { app, browsers });
+      return { run, covers: { page }, reaches, echoes: browsers.wasTold(sessionKey, action === 'type') };
     },
   });
 }
@@ -81,19 +88,16 @@ async function perform(
 ): Promise<ToolResult> {
   const { url } = params;
   const { sessionKey } = context.call;
-  const { signal, approval } = context;
+  const { signal } = context;
   if (action === 'close') {
     await browsers.close(sessionKey);
     const output = 'The browser is closed. Its logins are kept for this conversation.';
     return { title: 'closed the browser', output, metadata: {} };
   }
   if (action === 'download') return await download(url, downloadPath(url, path), { app, browsers, context });
-  const isChoice = CHOICES.has(action);
-  const before = browsers.get(sessionKey)?.view.url ?? 'about:blank';
   context.people.progress(`browser: ${action}`);
   return await browsers.use(sessionKey, { starts: action === 'open', signal }, async (browser) => {
-    const isAllowed = approval !== null && (isChoice || action === 'type');
-    if (isChoice || isAllowed) browsers.chose(sessionKey, before, isAllowed);
+    if (action === 'upload') browsers.wasTold(sessionKey, true);
     const file = action === 'upload' ? await uploadedFile(path ?? '', { app, context }) : undefined;
     const acted = await browser.act({ ...params, action, file }, context, ACTS.has(action) || allowSending);
     const site = URL.canParse(acted.url) ? new URL(acted.url).host : acted.url;
@@ -102,24 +106,26 @@ async function perform(
   });
 }
 
-/** What typing, or one more choice on a site, would carry to it; undefined: nothing that has to be asked about. */
+/** What typing or choosing would carry to the site; undefined: nothing. */
 async function inputAction(
   params: BrowserParams,
-  { call }: ToolContext,
+  { call, conversation }: ToolContext,
   { app, browsers }: Services,
 ): Promise<DeclaredAction | undefined> {
   const { action, ref = '', text = '', fields } = params;
   const view = browsers.get(call.sessionKey)?.view;
   if (view === undefined) return undefined;
   const isType = action === 'type';
-  if (!isType && !(CHOICES.has(action) && browsers.isUsedUp(call.sessionKey, view.url))) return undefined;
+  if (!isType && !CHOICES.has(action)) return undefined;
   const checked = await app.fetch.checkUrl(view.url);
   const hostAllowed = checked.decision === 'allow' && checked.opened;
   const { host } = URL.canParse(view.url) ? new URL(view.url) : { host: view.url };
   const given = isType ? (fields ?? [{ ref, text }]) : [{ ref, text: `${action} ${text}`.trim() }];
   const shown = given.map((one) => `${elementLine(view.snapshot, one.ref)}: ${one.text}`);
   return {
-    action: { kind: 'page-input', hostAllowed },
+    action: isType
+      ? { kind: 'page-input', hostAllowed }
+      : await choiceAction(view.url, { fetch: app.fetch, conversation }),
     title: isType ? `Type into a page of ${host}` : `Go on using the pages of ${host}`,
     detail: [cut(view.url, LONGEST_SHOWN), ...shown].map(escapeControlChars).join('\n'),
   };

@@ -91,7 +91,7 @@ function offerLines({ tools, resources, prompts }: ServerReport): readonly strin
 }
 
 /** What a yes would cover, with every word that a model would then read. */
-function changeLines({ tools, difference }: ServerReport): readonly string[] {
+function changeLines({ tools, difference, readOnly }: ServerReport): readonly string[] {
   const { added = [], removed = [] } = difference ?? {};
   return [
     ...tools
@@ -102,5 +102,6 @@ function changeLines({ tools, difference }: ServerReport): readonly string[] {
       ]),
     ...added.filter((name) => name.startsWith('(')).map((name) => `new: ${name}`),
     ...removed.map((name) => `gone: ${name}`),
+    ...readOnly,
   ];
 }

@@ -4,6 +4,9 @@ import * as z from 'zod';
 import { oneLine } from '../../core/api.ts';
 import { approvalHash } from '../../core/api-clients.ts';
 
+/** The tool by which a model reads a server's resources. */
+export const READ_RESOURCE = 'read_resource';
+
 const object = z.record(z.string(), z.unknown()).catch({});
 const word = z.string().catch('');
 
@@ -30,6 +33,25 @@ export interface Difference {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+}
+
+/** Names of what only reads, as the server says of it. */
+export function readOnlyIn({ tools, resources }: Listing): readonly string[] {
+  const reads = tools.filter(({ annotations: { readOnlyHint, destructiveHint } }) => {
+    return readOnlyHint === true && destructiveHint !== true;
+  });
+  return [...reads.map(({ name }) => name), ...(resources ? [READ_RESOURCE] : [])];
+}
+
+/** Lines for people: which tools need no approval once the owner agrees, and which always may. */
+export function readOnlyLines(listing: Listing): readonly string[] {
+  const reads = readOnlyIn(listing);
+  const named = (names: readonly string[]): string => names.map((name) => oneLine(name, 80)).join(', ') || 'none';
+  const others = listing.tools.map(({ name }) => name).filter((name) => !reads.includes(name));
+  return [
+    `Only read, as the server says, so they need no approval: ${named(reads)}`,
+    `Change something, so they need approval in a private conversation with text from others: ${named(others)}`,
+  ];
 }
 
 /** Of everything about a tool that a model sees or a decision rests on; the order of keys doesn't matter. */

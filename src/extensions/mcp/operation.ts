@@ -58,6 +58,8 @@ export const mcpTest = operation({
       .readonly(),
     resources: z.boolean(),
     prompts: z.boolean(),
+    /** Which of them only read and which don't, as lines for people; empty: that is agreed to. */
+    readOnly: z.array(z.string()).readonly(),
     /** Of all this; an agreement names it. */
     hash: z.string(),
   }),

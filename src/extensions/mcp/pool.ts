@@ -6,7 +6,7 @@ import {
   type EditorServer,
   type EditorServerReport,
 } from '../../core/api-clients.ts';
-import { difference, listingHash, type Difference, type Listing } from './listing.ts';
+import { difference, listingHash, readOnlyIn, readOnlyLines, type Difference, type Listing } from './listing.ts';
 import { McpServer, ownName } from './server.ts';
 import { mcpServers, type McpServerSettings } from './settings.ts';
 import { toolsOf } from './tools.ts';
@@ -26,6 +26,8 @@ interface Member {
   /** The last difference from what was agreed to that the log has, as JSON. */
   logged?: string;
   connecting?: Promise<void>;
+  /** The owner is being asked about its tools. */
+  asking?: Promise<void>;
 }
 
 /** What one attached editor brought to a session. */
@@ -77,11 +79,15 @@ export class McpPool implements AsyncDisposable {
     }
   }
 
-  /** Starts the servers without an agreement in the background, and agrees to what they offer; retries until that works. */
+  /**
+   * Starts the servers without an agreement in the background, and agrees to what they offer; retries until that works. Asks
+   * the owner once for each server which of its tools only read.
+   */
   connectNew(): void {
     if (this.#app.safe) return;
     for (const member of this.#members.values()) {
       if (this.#pin(member) === undefined) member.connecting ??= this.#keepConnecting(member);
+      else this.#askReadOnly(member);
     }
   }
 
@@ -118,13 +124,15 @@ export class McpPool implements AsyncDisposable {
       })),
       resources: listing.resources,
       prompts: listing.prompts,
+      /** Which of them only read and which don't, as lines for people; empty: that is agreed to. */
+      readOnly: this.#isReadOnlyAgreed(member, listing) ? [] : readOnlyLines(listing),
       /** Of all this; an agreement names it. */
       hash: listingHash(listing),
     };
   }
 
   /**
-   * Takes what the server offers now as agreed, and offers it. Throws `mcp-changed` when that isn't what `hash` names:
+   * Takes what the server offers now as agreed, and its word on which tools only read, and offers it. Throws `mcp-changed` when that isn't what `hash` names:
    * nobody agrees to something other than was shown.
    */
   async trust(name: string, hash: string): Promise<Difference> {
@@ -134,7 +142,7 @@ export class McpPool implements AsyncDisposable {
       throw new AppError('mcp-changed', `What ${name} offers has changed again meanwhile: look at it once more.`);
     }
     const before = difference(this.#pin(member)?.listing ?? listing, listing);
-    await this.#agree(member, listing);
+    await this.#agree(member, listing, readOnlyIn(listing));
     this.#app.log.info('mcp: the owner agreed to the tools of a server', { server: name, ...before });
     return before;
   }
@@ -240,17 +248,50 @@ export class McpPool implements AsyncDisposable {
     await server.settle();
     if (this.#pin(member) !== undefined) return;
     const { listing } = running;
-    await this.#agree(member, listing);
+    await this.#agree(member, listing, null);
+    this.#askReadOnly(member);
     this.#app.log.info('mcp: first contact with a server; its tools are agreed to as they are now', {
       server: server.options.name,
       tools: listing.tools.length,
     });
   }
 
-  async #agree(member: Member, listing: Listing): Promise<void> {
-    const { options } = member.server;
-    await this.#trust.put(options.name, { identity: identityOf(options.settings), at: this.#app.clock.now(), listing });
+  async #agree(member: Member, listing: Listing, readOnly: Pin['readOnly']): Promise<void> {
+    const { name, settings } = member.server.options;
+    await this.#trust.put(name, { identity: identityOf(settings), at: this.#app.clock.now(), listing, readOnly });
     this.#offer(member, listing);
+  }
+
+  #isReadOnlyAgreed(member: Member, listing: Listing): boolean {
+    const agreed = member.server.options.settings.trusted ? readOnlyIn(listing) : this.#pin(member)?.readOnly;
+    return readOnlyIn(listing).every((name) => agreed?.includes(name) === true);
+  }
+
+  /** Asks the owner, unless nobody can be asked now or there is nothing to ask. Never rejects. */
+  #askReadOnly(member: Member): void {
+    const { serving, log } = this.#app;
+    const { name, settings } = member.server.options;
+    const pin = this.#pin(member);
+    if (!serving || pin === undefined || pin.readOnly !== null || member.asking !== undefined) return;
+    if (this.#isReadOnlyAgreed(member, pin.listing) || this.#app.people.ownersChat() === undefined) return;
+    const ask = async (): Promise<void> => {
+      const call = {
+        sessionKey: `mcp:${name}`,
+        callId: `mcp:${approvalHash({ name, identity: identityOf(settings), listing: listingHash(pin.listing) })}`,
+        signal: member.server.closing,
+      };
+      const { approved } = await this.#app.questions.approve(call, {
+        title: `Believe what the MCP server ${name} says of its tools`,
+        detail: readOnlyLines(pin.listing).join('\n'),
+        reason: `It is new here. You can change your answer later: \`${assistantCommand(`mcp trust ${name}`)}\`.`,
+      });
+      if (this.#pin(member) === pin) await this.#agree(member, pin.listing, approved ? readOnlyIn(pin.listing) : []);
+    };
+    member.asking = ask()
+      .catch((error: unknown) =>
+        log.warn('mcp: the owner was not asked about a server', { server: name, reason: errorMessage(error) }),
+      )
+      .finally(() => (member.asking = undefined));
   }
 
   #offer(member: Member, listing: Listing | undefined): void {
@@ -262,7 +303,10 @@ export class McpPool implements AsyncDisposable {
     const isTaken = (tool: string): boolean =>
       registry.named(tool, session) !== undefined ||
       plugins.running.some(({ tools: own = [] }) => own.some(({ name }) => name === tool));
-    const { tools, unusable } = toolsOf({ server, listing, spill, isTaken, allowed });
+    const { trusted } = server.options.settings;
+    const agreed = session === undefined ? (this.#pin(member)?.readOnly ?? []) : [];
+    const readOnly = trusted && session === undefined ? readOnlyIn(listing) : agreed;
+    const { tools, unusable } = toolsOf({ server, listing, readOnly, spill, isTaken, allowed });
     member.offered = tools.map((tool) => {
       const registration = session === undefined ? registry.register(tool) : registry.registerFor(session, tool);
       return { name: tool.name, registration };

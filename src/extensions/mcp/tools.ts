@@ -3,8 +3,8 @@ import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.j
 import type * as z from 'zod';
 import { assistantCommand, oneLine, type App } from '../../core/api.ts';
 import { matchesName, OwnWordsError } from '../../core/api-clients.ts';
-import { defineTool, escapeControlChars, type Plan, type Tool, type ToolContext } from '../../core/api-tools.ts';
-import { listLines, toolHash, type ForeignTool, type Listing } from './listing.ts';
+import { callDetail, defineTool, type Plan, type Tool, type ToolContext } from '../../core/api-tools.ts';
+import { listLines, READ_RESOURCE, toolHash, type ForeignTool, type Listing } from './listing.ts';
 import { answerSchema, resultOf, type Answer } from './result.ts';
 import { forServer, showTools, validatorOf, type ShownTool } from './schemas.ts';
 import type { McpServer, RunningServer } from './server.ts';
@@ -13,6 +13,8 @@ export interface ToolServer {
   readonly server: McpServer;
   /** What the owner agreed to. */
   readonly listing: Listing;
+  /** Names of the tools of which the owner agreed that they only read. */
+  readonly readOnly: readonly string[];
   readonly spill: Pick<App['spill'], 'keep'>;
   /** Whether a tool has this name already. */
   readonly isTaken: (name: string) => boolean;
@@ -65,7 +67,8 @@ export function toolsOf(from: ToolServer): { readonly tools: readonly Tool[]; re
 }
 
 function offeredTool(offer: Offer, shown: ShownTool & { readonly name: string }, from: ToolServer): Tool {
-  const { name: own, inputSchema, annotations } = offer.tool;
+  const { name: own, inputSchema } = offer.tool;
+  const onlyReads = from.readOnly.includes(own);
   const { name: server, settings } = from.server.options;
   const { startSeconds, callSeconds } = settings.timeouts;
   // For a tool that its server says nothing of.
@@ -80,8 +83,8 @@ function offeredTool(offer: Offer, shown: ShownTool & { readonly name: string },
       validator ??= validatorOf(inputSchema);
       return validator;
     },
-    // A server's word that something only reads counts where the owner says so.
-    effect: settings.trusted && annotations['readOnlyHint'] === true ? 'none' : 'effect',
+    effect: onlyReads ? 'none' : 'effect',
+    foreign: { onlyReads },
     role: settings.role,
     // The server's own deadlines come before it; a question in the middle of a call takes its time.
     timeoutMs: (startSeconds + callSeconds) * 1000 + QUESTION_MS + MARGIN_MS,
@@ -113,7 +116,7 @@ function planOf(
   if (allowed.has(name)) return { run, allowedBy: 'its first use was allowed' };
   const asks = {
     title: 'Use a tool of the editor',
-    detail: escapeControlChars(`${name}\n${JSON.stringify(params, null, 2)}`),
+    detail: callDetail(name, params),
     reason: `it is the first use of a tool of ${server.options.name}, an MCP server that the editor brought and nobody looked through`,
   };
   return { run, asks };
@@ -154,7 +157,7 @@ function readingResources(server: string): Offer {
     'URI of a resource as the list shows it, e.g. file:///notes/todo.md. Default: the resources are listed.';
   return {
     tool: {
-      name: 'read_resource',
+      name: READ_RESOURCE,
       description: `Read a resource, such as a file or a record, of the MCP server ${server}; without a URI, list its resources. Use it when a tool or the person names one.`,
       inputSchema: { type: 'object', properties: { uri: { description, type: 'string' } } },
       annotations: { readOnlyHint: true },

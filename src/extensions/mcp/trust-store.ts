@@ -10,6 +10,8 @@ const pinSchema = z.object({
   /** Milliseconds since 1970. */
   at: z.number(),
   listing: listingSchema,
+  /** Names of its tools of which the owner agreed that they only read; null: nobody was asked yet. */
+  readOnly: z.array(z.string()).readonly().nullable().default(null),
 });
 const fileSchema = z
   .string()
@@ -45,7 +47,7 @@ export class TrustStore {
     } catch {
       const kept = await quarantine(paths.quarantine, basename(store.#path), Buffer.from(text));
       log.error('mcp: the file of agreed tools was damaged; they are off until you agree again', { kept });
-      const nothing = { at: clock.now(), listing: { tools: [], resources: false, prompts: false } };
+      const nothing = { at: clock.now(), listing: { tools: [], resources: false, prompts: false }, readOnly: null };
       for (const [name, identity] of Object.entries(configured)) await store.put(name, { identity, ...nothing });
     }
     return store;

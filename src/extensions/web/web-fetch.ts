@@ -68,6 +68,7 @@ export function webFetchTool({ fetch, clock, maxChars, read }: WebFetchOptions):
     fits: 'tiny',
     onlyReads: true,
     source: 'a web page',
+    fetches: true,
     description:
       'Fetch a web page or PDF; returns its text as Markdown. It runs no scripts and cannot log in. To find pages use web_search.',
     parameters,
@@ -81,7 +82,7 @@ export function webFetchTool({ fetch, clock, maxChars, read }: WebFetchOptions):
       if (checked.decision === 'deny') return { denied: checked.reason };
       const asked = withoutFragment(address);
       // The server may send back an address that the model composed.
-      const echoes = urlOrigin(address, conversation.given()) === 'composed';
+      const echoes = urlOrigin(address, conversation.said()) === 'composed';
       const page = cache.get(asked);
       // A cached page is shown without a request.
       if (page !== undefined) return { run: async () => show(page, offset, pageChars), echoes };

@@ -5,7 +5,8 @@ import {
   errorResult,
   type Executed,
   type FetchResult,
-  type GivenText,
+  isSaidByOthers,
+  type SaidText,
   type GuardedFetch,
   type Tool,
   type ToolContext,
@@ -47,6 +48,7 @@ export function webSearchTool(options: WebSearchOptions): Tool {
     name: 'web_search',
     onlyReads: true,
     source: 'a web search',
+    fetches: true,
     description: 'Search the web; returns titles, addresses and short excerpts. To read a page use web_fetch.',
     parameters,
     effect: 'none',
@@ -55,7 +57,7 @@ export function webSearchTool(options: WebSearchOptions): Tool {
     timeoutMs: 60_000,
     plan: (params, { people, conversation }) => ({
       run: (signal) => search(params, options, { people, signal }),
-      reaches: holdsUnsaidNumber(params.query, conversation.given())
+      reaches: holdsUnsaidNumber(params.query, conversation.said())
         ? { action: { kind: 'search-web' }, title: 'Search the web', detail: params.query }
         : undefined,
       // A search finds addresses that are there; one that it repeats is one that the call held.
@@ -71,17 +73,10 @@ const DATE = /^(?:19|20)\d\d(?:[-/.]\d\d?){0,2}$/u;
  * Whether a query has a word with a digit that neither a person nor a page said: it may be a number, a code or a password of
  * the owner's, which the words of strangers made the model look for.
  */
-function holdsUnsaidNumber(query: string, texts: readonly GivenText[]): boolean {
-  const words = query.toLowerCase().match(/\S*\d\S*/gu) ?? [];
+function holdsUnsaidNumber(query: string, texts: readonly SaidText[]): boolean {
+  const words = query.match(/\S*\d\S*/gu) ?? [];
   const unusual = words.filter((word) => word.length > 2 && !DATE.test(word));
-  return unusual.some((word) => !texts.some((given) => says(given, word)));
-}
-
-function says(given: GivenText, word: string): boolean {
-  if (typeof given === 'string') return given.toLowerCase().includes(word);
-  if (given.private === true) return false;
-  const holds = (text: string): boolean => text.toLowerCase().includes(word);
-  return holds(given.text) && !given.repeats.some(holds);
+  return unusual.some((word) => !isSaidByOthers(word, texts));
 }
 
 async function search(

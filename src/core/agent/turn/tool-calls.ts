@@ -112,7 +112,8 @@ function callsInside({ call: outer, begun }: PendingCall, turn: ToolCalls): RunP
       ...context,
       people: {
         ...people,
-        approve: (request) => questions.run(() => people.approve(request), signal),
+        approve: (request) =>
+          request.joins === undefined ? questions.run(() => people.approve(request), signal) : people.approve(request),
         ask: (question) => questions.run(() => people.ask(question), signal),
       },
     };
@@ -215,6 +216,7 @@ export function toolEntry(turnId: string, { call }: PendingCall, result: ToolRes
     ...(result.private === true ? { private: true } : {}),
     ...(result.silences === true && result.isError !== true ? { silences: true } : {}),
     ...(result.approved === true ? { approved: true } : {}),
+    ...(result.author === undefined || result.isError === true ? {} : { author: result.author }),
     ...(result.effects === undefined ? {} : { effects: result.effects }),
     ...(result.skill === undefined ? {} : { skills: [result.skill] }),
   };

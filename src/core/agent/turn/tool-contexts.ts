@@ -1,11 +1,12 @@
 import type { App } from '../../app.ts';
-import type { ToolContext, ToolFacts } from '../../tools/tool.ts';
+import type { SaidText } from '../../security/access/url-origin.ts';
+import type { ApprovalAnswer, ApprovalRequest, ToolContext, ToolFacts } from '../../tools/tool.ts';
 import { chatOf } from '../outgoing.ts';
 import { subagentOf } from '../subagents/task.ts';
 import { withheld } from '../withheld-tools.ts';
 import type { Turn } from './current-turn.ts';
-import { earlierFetches } from './earlier-fetches.ts';
-import { givenTexts, hasWeakerAuthors } from './provenance.ts';
+import { JoinedQuestions } from './joined-questions.ts';
+import { hasWeakerAuthors, saidTexts } from './provenance.ts';
 import { renderer } from './shown-text.ts';
 
 /** Makes the contexts of the tool calls of one step: call id → `ToolContext`. */
@@ -48,7 +49,20 @@ export async function toolContexts(turn: Turn, app: App): Promise<(callId: strin
     runPart: null,
   } as const;
   const { turnId, sessionKey } = facts;
+  // A subagent has the chat of the session that started it.
+  const chat = target === undefined ? sessionKey : `${target.channel}:${target.chatId}`;
+  let said: readonly SaidText[] | undefined;
   const render = renderer(facts, app) ?? (async (text: string) => text);
+  const approve = async (callId: string, request: ApprovalRequest): Promise<ApprovalAnswer> => {
+    using _paused = turn.pauseDeadline();
+    // After a restart the question is found by the id of its call, so the call must be durable before it is asked.
+    await session.append([], 'durable');
+    // Each question has a row of its own.
+    const id = request.part === undefined ? callId : `${callId}.q${request.part}`;
+    const asking = { turnId, callId: id, signal: turn.signal, target, sessionKey: task?.session ?? sessionKey };
+    return await questions.approve(asking, request);
+  };
+  const joined = new JoinedQuestions(approve, { clock: app.clock, signal: turn.signal });
   return (callId) => {
     const asked = { turnId, callId, signal: turn.signal, target };
     return {
@@ -56,18 +70,11 @@ export async function toolContexts(turn: Turn, app: App): Promise<(callId: strin
       call: { id: callId, turnId, sessionKey, messageId: target?.id ?? '' },
       conversation: {
         taint,
-        given: () => givenTexts(session, app.program.origins, turn.role),
-        fetches: () => earlierFetches(session, callId),
+        said: () => (said ??= saidTexts(session, turn.role)),
+        takeFreeChoice: () => app.journal.freeChoices.take(callId, chat),
       },
       people: {
-        approve: async (request) => {
-          using _paused = turn.pauseDeadline();
-          // After a restart the question is found by the id of its call, so the call must be durable before it is asked.
-          await session.append([], 'durable');
-          // Each question has a row of its own.
-          const id = request.part === undefined ? callId : `${callId}.q${request.part}`;
-          return await questions.approve({ ...asked, callId: id, sessionKey: task?.session ?? sessionKey }, request);
-        },
+        approve: (request) => joined.approve(callId, request),
         rendered: render,
         ask: async (question) => {
           const text = await render(question.text);

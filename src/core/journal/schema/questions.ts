@@ -113,3 +113,14 @@ export const questionsTable = added(`
         json_object('title', '', 'detail', '', 'reason', ''), state, answer, NULL, deadline, created_at, updated_at
       FROM asks;
 `);
+
+/** Migration: the choices among what only outsiders named that nobody was asked about, see `FreeChoices`. */
+export const freeChoicesTable = added(`
+  CREATE TABLE free_choices (
+    call_id TEXT PRIMARY KEY,
+    chat    TEXT NOT NULL,
+    at      INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX free_choices_chat ON free_choices (chat);
+  CREATE INDEX free_choices_age ON free_choices (at);
+`);

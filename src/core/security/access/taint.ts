@@ -17,28 +17,26 @@ export type TaintAction =
       readonly composed: boolean;
       /** The configuration allows its host. */
       readonly hostAllowed: boolean;
-      /** It is one of many URLs of one host that only untrusted content named, so the choice itself could carry information. */
+      /** Only outsiders named it, and their free choices are used up, see `FreeChoices`. */
       readonly selected: boolean;
     }
-  /** Something is typed into a web page, or chosen on it once more than a few times. */
   | { readonly kind: 'page-input'; /** The configuration allows its host. */ readonly hostAllowed: boolean }
-  /** A search for something with a digit that nobody said. */
-  | { readonly kind: 'search-web' }
-  /** A message to another chat than that of the request; its readers take it for the owner's wish. */
-  | { readonly kind: 'message-other-chat' }
-  /** A command that can use the network. */
-  | { readonly kind: 'networked-exec' }
-  /** Text of the owner, such as a file, would be shown in a group. */
-  | { readonly kind: 'show-to-group' }
   | { readonly kind: 'lasting-write'; readonly target: LastingTarget }
-  | { readonly kind: 'other' };
+  | {
+      readonly kind:
+        | 'search-web'
+        | 'foreign-tool'
+        | 'message-other-chat'
+        | 'networked-exec'
+        | 'show-to-group'
+        | 'irreversible'
+        | 'other';
+    };
 
 export type TaintDecision =
   | { readonly decision: 'allow' }
   /** `reason`: a clause for the person who is asked, without a full stop. */
   | { readonly decision: 'ask'; readonly reason: string };
-
-const ALLOW: TaintDecision = { decision: 'allow' };
 
 const LASTING = {
   memory: 'what is remembered shapes every later answer',
@@ -50,13 +48,63 @@ const LASTING = {
 } as const satisfies Record<LastingTarget, string>;
 
 /**
- * Decides which actions of a request with untrusted content need a person's approval. A fetch, a search, or an input on a page that
- * could carry private text out needs one when both marks are set. All other actions need one whenever untrusted content is there:
- * - a lasting write is read later in conversations that do not have the mark;
- * - a message to another chat could say anything in the owner's name;
- * - a command with a network could read files and send them;
- * - in a group, the authors of the untrusted content may read the answer.
+ * What needs a person's approval once untrusted content is in the conversation: the table of docs/security.md. `also`: it
+ * needs one in a conversation that isn't private, too.
  */
+export const SINKS = {
+  composed: {
+    what: 'fetching a web address that no person said and no fetched page or search named. Hosts in `tools.web.allowHosts` need no approval',
+    also: false,
+    why: 'an address that no one gave could carry private things out',
+  },
+  selected: {
+    what: 'fetching an address that only others named, or choosing something on a web page: each after the third in a chat within 24 hours, whatever the site',
+    also: false,
+    why: 'which of many addresses is fetched, or what is chosen on a page, could carry private things out',
+  },
+  'page-input': {
+    what: 'typing into a web page, and whatever a web page sends',
+    also: false,
+    why: 'what is typed on a page reaches its site and could carry private things out',
+  },
+  'search-web': {
+    what: 'searching the web for a number or code that no person or page named; a year or a date needs no approval',
+    also: false,
+    why: 'a search for something that no one gave could carry private things out',
+  },
+  'foreign-tool': {
+    what: 'a tool that isn’t built in (MCP, plugins), unless you agreed that it only reads',
+    also: false,
+    why: 'this tool isn’t built in, so it could carry private things out or change something',
+  },
+  irreversible: {
+    what: 'removing all that was said before from the conversation (`tape reset`)',
+    also: false,
+    why: 'this can’t be undone',
+  },
+  'networked-exec': {
+    what: 'a command that could use the network, in the sandbox or outside, in every mode',
+    also: true,
+    why: 'a command with access to the network could carry private things out',
+  },
+  'message-other-chat': {
+    what: 'a message or a file to another chat',
+    also: true,
+    why: 'a message to another chat is sent in your name',
+  },
+  'lasting-write': {
+    what: 'lasting writes: memory, bootstrap files, skills, jobs (pausing or deleting one counts too)',
+    also: true,
+    why: LASTING,
+  },
+  'show-to-group': {
+    what: 'in a group: reading, searching, listing or sending files; the memory; the output of commands and of tools that aren’t built in',
+    also: true,
+    why: 'everybody in this group would read what it shows',
+  },
+} as const;
+
+/** Decides which actions of a request with untrusted content need a person's approval. */
 export function taintDecision({
   taint,
   action,
@@ -64,31 +112,19 @@ export function taintDecision({
   readonly taint: TaintBits;
   readonly action: TaintAction;
 }): TaintDecision {
-  if (!taint.untrusted) return ALLOW;
-  const ask = (why: string): TaintDecision => {
-    return { decision: 'ask', reason: `this conversation contains text from ${taint.source ?? 'outside'}, and ${why}` };
+  const sink = sinkOf(action);
+  if (sink === null || !taint.untrusted || !(taint.private || SINKS[sink].also)) return { decision: 'allow' };
+  const why = action.kind === 'lasting-write' ? LASTING[action.target] : SINKS[sink].why;
+  return {
+    decision: 'ask',
+    reason: `this conversation contains text from ${taint.source ?? 'outside'}, and ${String(why)}`,
   };
-  switch (action.kind) {
-    case 'lasting-write':
-      return ask(LASTING[action.target]);
-    case 'message-other-chat':
-      return ask('a message to another chat is sent in your name');
-    case 'networked-exec':
-      return ask('a command with access to the network could carry private things out');
-    case 'show-to-group':
-      return ask('everybody in this group would read what it shows');
-    case 'fetch-url':
-      if (!taint.private || action.hostAllowed) return ALLOW;
-      if (action.composed) return ask('an address that no one gave could carry private things out');
-      return action.selected
-        ? ask('which of many addresses on one host is fetched could carry private things out')
-        : ALLOW;
-    case 'search-web':
-      return taint.private ? ask('a search for something that no one gave could carry private things out') : ALLOW;
-    case 'page-input':
-      if (!taint.private || action.hostAllowed) return ALLOW;
-      return ask('what is typed or chosen on a page reaches its site and could carry private things out');
-    case 'other':
-      return ALLOW;
-  }
+}
+
+/** The row of an action; null: it needs no approval whatever the conversation contains. */
+function sinkOf(action: TaintAction): keyof typeof SINKS | null {
+  if (action.kind === 'other' || ('hostAllowed' in action && action.hostAllowed)) return null;
+  if (action.kind !== 'fetch-url') return action.kind;
+  if (action.composed) return 'composed';
+  return action.selected ? 'selected' : null;
 }

@@ -5,7 +5,8 @@ import { taintDecision } from '../../security/access/taint.ts';
 import { runsOnly } from '../../security/commands/plain.ts';
 import { within } from '../../security/paths/rules.ts';
 import { matchesName, sentences } from '../../util/text.ts';
-import type { ActiveSkills, ApprovalRequest, Planned, Tool, ToolContext } from '../tool.ts';
+import { escapeControlChars } from '../../security/text/control-characters.ts';
+import type { ActiveSkills, ApprovalRequest, DeclaredAction, Planned, Tool, ToolContext } from '../tool.ts';
 
 /** What the rules say of a call before it runs. */
 export type ToolDecision =
@@ -59,21 +60,36 @@ export function decide(
   if (refused !== null) return { decision: 'deny', reason: refused };
   if ('denied' in planned) return { decision: 'deny', reason: planned.denied };
   const { asks, reaches, allowedBy } = planned;
-  const isShown = reaches?.action.kind !== 'show-to-group' || person.chatType !== 'direct';
-  const tainted =
-    isShown && reaches !== undefined ? taintDecision({ taint: conversation.taint, action: reaches.action }) : null;
-  if (reaches === undefined || tainted?.decision !== 'ask') {
+  const [asked] = [...foreignActions(call), ...(reaches === undefined ? [] : [reaches])]
+    .filter(({ action }) => action.kind !== 'show-to-group' || person.chatType !== 'direct')
+    .flatMap(({ action, ...request }) => {
+      const tainted = taintDecision({ taint: conversation.taint, action });
+      return tainted.decision === 'ask' ? [{ ...request, reason: tainted.reason }] : [];
+    });
+  if (asked === undefined) {
     if (asks !== undefined) return { decision: 'ask', reason: asks.reason, request: asks };
     return { decision: 'allow', ...(allowedBy === undefined ? {} : { reason: allowedBy }) };
   }
-  if (asks === undefined) {
-    const { title, detail } = reaches;
-    return { decision: 'ask', reason: tainted.reason, request: { title, detail, reason: tainted.reason } };
-  }
-  const reason = sentences(asks.reason, tainted.reason);
+  if (asks === undefined) return { decision: 'ask', reason: asked.reason, request: asked };
+  const reason = sentences(asks.reason, asked.reason);
   // "always" is not offered in a conversation with untrusted content.
   const { always: _, ...request } = asks;
-  return { decision: 'ask', reason, request: { ...request, reason } };
+  const isWhole = call.tool.foreign === undefined || asks.detail.includes(asked.detail);
+  const detail = isWhole ? asks.detail : `${asks.detail}\n${asked.detail}`;
+  return { decision: 'ask', reason, request: { ...request, detail, reason } };
+}
+
+/** What the call of a tool that isn't built in does as far as anybody knows, with all of its arguments for the question. */
+function foreignActions({ tool: { name, foreign }, params }: CallOfTool): readonly DeclaredAction[] {
+  if (foreign === undefined) return [];
+  const request = { title: `Use the tool ${name}`, detail: callDetail(name, params) };
+  const kinds = foreign.onlyReads ? (['show-to-group'] as const) : (['foreign-tool', 'show-to-group'] as const);
+  return kinds.map((kind) => ({ action: { kind }, ...request }));
+}
+
+/** A call as a question shows it: nothing left out, and no invisible characters. */
+export function callDetail(name: string, params: CallOfTool['params']): string {
+  return escapeControlChars(`${name}\n${JSON.stringify(params, null, 2)}`);
 }
 
 /** Always allowed: loading another skill, which adds its own limits. */

@@ -310,6 +310,7 @@ export class ToolRegistry extends ToolTable {
       ...result,
       ...(untrusted ? { untrusted } : {}),
       ...(result.private === true || echoed ? { private: true } : {}),
+      ...(tool?.fetches === true && planned.echoes === false && result.isError !== true ? { author: 'outside' } : {}),
       ...(effects.length === 0 ? {} : { effects }),
       title: redact(title),
       output: capOutput(output, maxOutput, kept),
