@@ -105,7 +105,7 @@ describe('/stop', () => {
     world.telegram.userSays(OWNER, '/stop');
     await waitFor(() => chatOf(world).at(-1) === 'Stopped.', { what: 'the reply to /stop' });
     await waitFor(
-      async () => (await world.assistant.request('cron', { action: 'show', id: 'look' })).runs.length === 1,
+      async () => (await world.assistant.call('cron', { action: 'show', id: 'look' })).runs.length === 1,
     );
     expect((await world.tape('cron:look')).at(-1)).toMatchObject({ kind: 'turn-end', outcome: 'stopped' });
     expect(chatOf(world)).toEqual(['I will.', 'Stopped.']);

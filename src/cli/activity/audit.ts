@@ -10,7 +10,7 @@ export async function auditCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const found = await assistant.port.request('audit', { count: last, asked, about });
+  const found = await assistant.port.call('audit', { count: last, asked, about });
   const facts = found.toReversed();
   const zone = await zoneOf(context, home);
   const lines = facts.map(({ at, who, role, what, decision, reason, approval, turn }) => {

@@ -22,7 +22,7 @@ export function inboxListCommand(flags: OutputFlags, context: CliContext): Promi
 export function mailCommand(name: 'outboxRetry' | 'outboxDrop' | 'inboxRetry' | 'inboxDrop', confirmation: string) {
   return async ({ id, home, json }: OutputFlags & { readonly id: string }, context: CliContext): Promise<number> => {
     await using assistant = await openAssistant(context, home);
-    await assistant.port.request(name, { id });
+    await assistant.port.call(name, { id });
     context.stdout.write(json ? `${jsonText({ id }, 0)}\n` : `${confirmation}\n`);
     return 0;
   };
@@ -36,7 +36,7 @@ async function list(
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const zone = await zoneOf(context, home);
-  const items: readonly Item[] = await assistant.port.request(name, {});
+  const items: readonly Item[] = await assistant.port.call(name, {});
   const lines = items.map((item) => {
     const { id, channel, chat, state, reason, createdAt, text } = item;
     const why = reason === null ? '' : `\n    ${reason}`;

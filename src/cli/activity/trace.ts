@@ -16,7 +16,7 @@ export async function traceListCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const facts = (await assistant.port.request('turnsList', { count: last })).toReversed();
+  const facts = (await assistant.port.call('turnsList', { count: last })).toReversed();
   const zone = await zoneOf(context, home);
   const lines = facts.map(
     ({ turn, session, startedAt, outcome }) =>
@@ -32,7 +32,7 @@ export async function traceShowCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const trace = await assistant.port.request('turnsTrace', turn === undefined ? {} : { turn });
+  const trace = await assistant.port.call('turnsTrace', turn === undefined ? {} : { turn });
   print(context, json, {
     facts: trace,
     lines: [...headOf(trace, await zoneOf(context, home)), ...didOf(trace), '', ...trace.steps.flatMap(linesOf)],

@@ -12,7 +12,7 @@ export async function usageCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const { rows } = await assistant.port.request('usage', { by, days });
+  const { rows } = await assistant.port.call('usage', { by, days });
   const sorted = by === 'day' ? rows : rows.toSorted((a, b) => b.costUsd - a.costUsd || tokensOf(b) - tokensOf(a));
   const lines = table([HEAD, ...sorted.map(cells), ...(rows.length > 1 ? [cells(totalOf(rows))] : [])]);
   print(context, json, {

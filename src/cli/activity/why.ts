@@ -22,7 +22,7 @@ interface WhyFlags extends OutputFlags {
 export async function whyCommand({ about, since, last, json, home }: WhyFlags, context: CliContext): Promise<number> {
   const from = since === undefined ? 0 : readMoment(since, { option: '--since', now: context.clock.now() });
   await using assistant = await openAssistant(context, home);
-  const { stories, own } = await assistant.port.request('why', {
+  const { stories, own } = await assistant.port.call('why', {
     count: last,
     since: from,
     ...(about === undefined ? {} : { about }),

@@ -8,7 +8,7 @@ import type { OutputFlags } from '../../core/cli/command.ts';
 /** `assistant approvals [list]`. */
 export async function approvalsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const all = await assistant.port.request('approvalsList', {});
+  const all = await assistant.port.call('approvalsList', {});
   const zone = await zoneOf(context, home);
   const minute = (at: number): string => localMinute(at, zone);
   const lines = [
@@ -29,7 +29,7 @@ export async function approvalsForgetCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const forgotten = await assistant.port.request('approvalsForget', { id });
+  const forgotten = await assistant.port.call('approvalsForget', { id });
   const lines = [`The assistant asks again before it runs ${shown(forgotten)}.`];
   print(context, json, { facts: { forgotten }, lines });
   return 0;

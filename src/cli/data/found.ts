@@ -19,7 +19,7 @@ export async function printFound(
 ): Promise<number> {
   const { text, last, where, home, json } = flags;
   await using assistant = await openAssistant(context, home);
-  const hits = await assistant.port.request('sessionsSearch', { text, count: last, ...where });
+  const hits = await assistant.port.call('sessionsSearch', { text, count: last, ...where });
   const zone = await zoneOf(context, home);
   const lines = hits.map(({ source, session, at, role, snippet }) => {
     const when = at === null ? '' : `${localMinute(at, zone)}  `;

@@ -15,7 +15,7 @@ export async function memoryShowCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const view = await assistant.port.request('memoryShow', version === undefined ? {} : { id: version });
+  const view = await assistant.port.call('memoryShow', version === undefined ? {} : { id: version });
   const text = view.text === '' ? 'Nothing is remembered yet.' : view.text.replace(/\n$/u, '');
   print(context, json, { facts: view, lines: [text], escape: terminalText });
   return 0;
@@ -27,7 +27,7 @@ export async function memoryFactsCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const facts = await assistant.port.request('memoryFacts', { past });
+  const facts = await assistant.port.call('memoryFacts', { past });
   const lines = facts.map(
     ({ fact, source, ended }) => `${fact}\n    ${ended === null ? source : `${source}; ${ended.text}`}`,
   );
@@ -47,7 +47,7 @@ export async function memorySearchCommand(
 /** `assistant memory log`. */
 export async function memoryLogCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const versions = await assistant.port.request('memoryLog', {});
+  const versions = await assistant.port.call('memoryLog', {});
   const zone = await zoneOf(context, home);
   const lines = versions.map((version) => versionLine(version, zone));
   print(context, json, { facts: versions, lines, nothing: 'There are no earlier versions.', escape: terminalText });
@@ -60,7 +60,7 @@ export async function memoryRestoreCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const restored = await assistant.port.request('memoryRestore', { id: version });
+  const restored = await assistant.port.call('memoryRestore', { id: version });
   const lines = [
     `The memory is restored to version ${restored.id}. To list all versions, run: ${assistantCommand('memory log')}`,
   ];
@@ -76,7 +76,7 @@ export async function memoryForgetCommand(
   let state: Forgetting['state'];
   {
     await using assistant = await openAssistant(context, home);
-    const found = await assistant.port.request('memoryForget', { words });
+    const found = await assistant.port.call('memoryForget', { words });
     if (Object.keys(found.files).length === 0 && found.rows === 0) {
       const nothing = 'Nothing that is kept has all of these words in one line.';
       print(context, json, { facts: found, lines: [nothing], escape: terminalText });
@@ -84,7 +84,7 @@ export async function memoryForgetCommand(
     }
     for (const line of found.shown.split('\n')) context.stderr.write(`${terminalText(line)}\n`);
     if (!(await confirm(context, 'Erase all of it for good?', { yes }))) return 1;
-    ({ state } = await assistant.port.request('memoryForget', { words, erase: true }));
+    ({ state } = await assistant.port.call('memoryForget', { words, erase: true }));
     if (state === 'later' && assistant.attached)
       return said(context, json, 'It is erased when the assistant starts the next time.');
   }

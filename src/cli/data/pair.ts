@@ -16,7 +16,7 @@ const CALLED = { owner: 'an owner', trusted: 'a trusted person', guest: 'a guest
 /** `assistant pair [list]`. */
 export async function pairListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const pairing = await assistant.port.request('pairList', {});
+  const pairing = await assistant.port.call('pairList', {});
   const { people, configured, pending, lockedUntil } = pairing;
   const zone = await zoneOf(context, home);
   const minute = (at: number): string => localMinute(at, zone);
@@ -40,7 +40,7 @@ export async function pairApproveCommand(flags: ApproveFlags, context: CliContex
   }
   await using assistant = await openAssistant(context, home);
   const role = given[0] ?? ((await isYourself(context, assistant, flags)) ? 'owner' : 'trusted');
-  const approved = await assistant.port.request('pairApprove', { code, role });
+  const approved = await assistant.port.call('pairApprove', { code, role });
   const change = (to: string): string => assistantCommand(`pair approve ${approved.channel}:${approved.id} --${to}`);
   const promote = {
     owner: [],
@@ -62,7 +62,7 @@ export async function pairRemoveCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const removed = await assistant.port.request('pairRemove', { person });
+  const removed = await assistant.port.call('pairRemove', { person });
   const lines = [
     `${labelOf(removed)} ${removed.still === null ? 'can no longer write to the assistant' : 'is no longer paired'}.`,
     ...(removed.still === null ? [] : [`⚠ ${removed.still}`]),
@@ -83,7 +83,7 @@ async function isYourself(
 ): Promise<boolean> {
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
   if (json || !isTerminal) return false;
-  const { hasOwner, pending, people } = await port.request('pairList', {});
+  const { hasOwner, pending, people } = await port.call('pairList', {});
   if (hasOwner) return false;
   const typed = code.toUpperCase().replace(/[\s-]/gu, '');
   const person =

@@ -7,7 +7,7 @@ import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
 /** `assistant tools list`. */
 export async function toolsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const tools = await assistant.port.tools();
+  const tools = await assistant.port.call('toolsList', {});
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
   const lines = tools.map(({ name, description, role }) => {
     const [first = ''] = description.split(/(?<=\.)\s|\n/u);
@@ -24,7 +24,7 @@ export async function toolsRunCommand(
 ): Promise<number> {
   await using assistant = await openAssistant(context, given.home);
   const { name, arguments: args, dryRun } = given;
-  const report = await assistant.port.runTool({ name, arguments: args, dryRun });
+  const report = await assistant.port.call('toolRun', { name, arguments: args, dryRun });
   context.stdout.write(`${jsonText(report)}\n`);
   return report.decision === 'allow' && report.result?.isError !== true ? 0 : 1;
 }

@@ -20,7 +20,7 @@ const LONGEST_LINE = 100;
 /** `assistant mcp [list]`. */
 export async function mcpListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home, { log: 'silent' });
-  const servers = await assistant.port.request('mcpList', {});
+  const servers = await assistant.port.call('mcpList', {});
   const lines = servers.flatMap((server) => [
     `${server.name}  ${stateOf(server)}`,
     `  ${oneLine(server.runs, LONGEST_LINE)}`,
@@ -36,7 +36,7 @@ export async function mcpTestCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home, { log: 'silent' });
-  const report = await assistant.port.request('mcpTest', { name });
+  const report = await assistant.port.call('mcpTest', { name });
   const lines = [`${report.name} works: ${report.is}`, ...offerLines(report), ...warningOf(report)];
   print(context, json, { facts: report, lines });
   return 0;
@@ -48,7 +48,7 @@ export async function mcpTrustCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home, { log: 'silent' });
-  const report = await assistant.port.request('mcpTest', { name });
+  const report = await assistant.port.call('mcpTest', { name });
   const changes = changeLines(report);
   if (changes.length === 0) {
     const lines = [`${name} offers exactly the tools that you approved: ${plural(report.tools.length, 'tool')}.`];
@@ -60,7 +60,7 @@ export async function mcpTrustCommand(
     context.stdout.write('Nothing was changed.\n');
     return 1;
   }
-  const difference = await assistant.port.request('mcpTrust', { name, hash: report.hash });
+  const difference = await assistant.port.call('mcpTrust', { name, hash: report.hash });
   const lines = [`${name} may be used with the tools that it offers now.`];
   print(context, json, { facts: { trusted: true, ...difference }, lines });
   return 0;

@@ -72,7 +72,7 @@ describe('/why names', () => {
   });
 
   test('the MCP server that was lost while it worked, and the one that failed', async () => {
-    await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === 'mcp_fix_die'), {
+    await waitFor(async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_fix_die'), {
       what: 'the tools of the server',
     });
     expect(await causeOf('die', call('mcp_fix_die', {}))).toBe(
