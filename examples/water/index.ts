@@ -13,7 +13,7 @@ const glasses = ({ journal: { db }, clock, settingsOf }: App) => ({
   goal: () => settingsOf(water).goal,
 });
 
-// What programs, the page and other parts ask: assistant.request('water', {}).
+// What programs, the page and other parts ask: assistant.call('water', {}).
 const today = operation({
   name: 'water',
   about: 'How many glasses were drunk today, of how many.',

@@ -10,7 +10,14 @@ import {
   type ToolCallContent,
 } from '@agentclientprotocol/sdk';
 import type { EditorServer } from '../core/bus/editor.ts';
-import type { AssistantPort, AttachedMessage, OutboundEvent, TurnSummary } from '../core/gateway/assistant-port.ts';
+import type {
+  AssistantPort,
+  AttachedMessage,
+  Conversation as Followed,
+  OutboundEvent,
+  SendInput,
+  TurnSummary,
+} from '../core/gateway/assistant-port.ts';
 import type { EditorSessionInfo } from '../core/gateway/operations/editors.ts';
 import { raceAbort } from '../core/util/clock.ts';
 import { AppError, errorMessage } from '../core/util/errors.ts';
@@ -62,7 +69,7 @@ export class Conversation implements Disposable {
   readonly #setUp: SetUp;
   /** Ids of the latest messages that were shown. */
   readonly #messages = new RecentMap<string, true>(MOST_MESSAGES);
-  #attached: Disposable | undefined;
+  #followed: Followed | undefined;
   /** The model that the editor was told of. */
   #model: string | undefined;
   #isReadOnly: boolean;
@@ -82,9 +89,9 @@ export class Conversation implements Disposable {
     this.#setUp = new SetUp(facts, facts.servers, {
       ...editor,
       sessionId: id,
-      say: (sentence) => this.#say(sentence),
+      say: (sentence) => this.#show(sentence),
       attachAnew: () => {
-        const before = this.#attached;
+        const before = this.#followed;
         // What comes to both is shown once.
         this.attach();
         before?.[Symbol.dispose]();
@@ -103,7 +110,8 @@ export class Conversation implements Disposable {
   attach(): void {
     const told = async (): Promise<void> => this.#sending;
     const files = clientFiles({ ...this.#editor, sessionId: this.id, told });
-    this.#attached = this.#editor.assistant.attach(this.#key, (message) => this.#hear(() => this.#message(message)), {
+    this.#followed = this.#editor.assistant.open(this.#key, {
+      onMessage: (message) => this.#hear(() => this.#message(message)),
       ...(files === undefined ? {} : { files }),
       servers: this.#setUp.servers,
       onEvent: (event) => this.#hear(() => this.#event(event)),
@@ -121,7 +129,7 @@ export class Conversation implements Disposable {
     this.#held = [];
     this.attach();
     const exported = await this.#editor.assistant
-      .request('sessionsExport', { session: this.#key, format: 'json' })
+      .call('sessionsExport', { session: this.#key, format: 'json' })
       .catch((error: unknown) => {
         // Nothing was said in it yet.
         if (error instanceof AppError && error.code === 'session-unknown') return null;
@@ -136,7 +144,7 @@ export class Conversation implements Disposable {
 
   /** Which slash commands there are. */
   async tellCommands(): Promise<void> {
-    const commands = await this.#editor.assistant.request('commands', {});
+    const commands = await this.#editor.assistant.call('commands', {});
     const availableCommands = commands.map(({ name, description }) => ({
       name: name.replace(/^\//u, ''),
       description,
@@ -163,8 +171,8 @@ export class Conversation implements Disposable {
       await raceAbort(before, stopped.signal);
       const images = await Promise.all(content.images.map((image) => this.#editor.keepImage(image)));
       const { text: words, files } = content;
-      const summary = await this.#editor.assistant.send(
-        { session: this.#key, text: words, files, keeps: true, ...(images.length === 0 ? {} : { images }) },
+      const summary = await this.#say(
+        { text: words, files, ...(images.length === 0 ? {} : { images }) },
         { signal: stopped.signal },
       );
       await this.#untilKnownTurnEnds(summary, stopped.signal);
@@ -185,7 +193,7 @@ export class Conversation implements Disposable {
   async cancel(): Promise<void> {
     for (const prompt of this.#prompts) prompt.abort(CANCELLED);
     if (this.#prompts.size > 0 || this.#running.size === 0) return;
-    const stop = this.#editor.assistant.send({ session: this.#key, text: '/stop', keeps: true }, {});
+    const stop = this.#say({ text: '/stop' });
     this.#stops(stop);
     await stop;
   }
@@ -194,28 +202,28 @@ export class Conversation implements Disposable {
   async setMode(mode: string): Promise<boolean> {
     if (!MODES.some(({ id }) => id === mode)) return false;
     const asked = { session: this.#key, readOnly: mode === 'read-only' };
-    this.#isReadOnly = (await this.#editor.assistant.request('editorsReadOnly', asked)).readOnly;
+    this.#isReadOnly = (await this.#editor.assistant.call('editorsReadOnly', asked)).readOnly;
     this.#send({ update: { sessionUpdate: 'current_mode_update', currentModeId: mode } });
     return true;
   }
 
   /** What may be chosen for the conversation. */
   async configOptions(): Promise<SessionConfigOption[]> {
-    const models = await this.#editor.assistant.request('modelsList', { session: this.#key });
+    const models = await this.#editor.assistant.call('modelsList', { session: this.#key });
     this.#model = models.current;
     return [modelOption(models)];
   }
 
   /** Chooses the model that answers from now on; false: there is no such model. */
   async setModel(model: string): Promise<boolean> {
-    const { models } = await this.#editor.assistant.request('modelsList', { session: this.#key });
+    const { models } = await this.#editor.assistant.call('modelsList', { session: this.#key });
     if (!models.includes(model)) return false;
-    await this.#editor.assistant.send({ session: this.#key, text: `/model ${model}`, keeps: true }, {});
+    await this.#say({ text: `/model ${model}` });
     return true;
   }
 
   [Symbol.dispose](): void {
-    this.#attached?.[Symbol.dispose]();
+    this.#followed?.[Symbol.dispose]();
   }
 
   get #key(): string {
@@ -243,7 +251,13 @@ export class Conversation implements Disposable {
     for (const wake of this.#onTurnEnd) wake();
   }
 
-  #say(sentence: string): void {
+  /** What an editor says is answered also when it goes away. */
+  async #say(input: SendInput, options: { readonly signal?: AbortSignal } = {}): Promise<TurnSummary> {
+    const followed = this.#followed ?? this.#editor.assistant.open(this.#key);
+    return await followed.send({ ...input, keeps: true }, options);
+  }
+
+  #show(sentence: string): void {
     this.#send({ update: { sessionUpdate: 'agent_message_chunk', content: text(`${sentence}\n\n`) } });
   }
 
@@ -251,7 +265,7 @@ export class Conversation implements Disposable {
   #tellState(): void {
     const { assistant, closed, log } = this.#editor;
     const tell = async (): Promise<void> => {
-      const { used, window: size } = await assistant.request('prompt', { session: this.#key });
+      const { used, window: size } = await assistant.call('prompt', { session: this.#key });
       this.#send({ update: { sessionUpdate: 'usage_update', used, size } });
       const before = this.#model;
       const configOptions = await this.configOptions();
@@ -295,7 +309,7 @@ export class Conversation implements Disposable {
 
   async #withDiffs({ update }: Step, { turn, call }: NonNullable<Step['edited']>): Promise<SessionUpdate> {
     if (update.sessionUpdate !== 'tool_call_update') return update;
-    const changes = await this.#editor.assistant.request('editorsChanges', { session: this.#key, turn, call });
+    const changes = await this.#editor.assistant.call('editorsChanges', { session: this.#key, turn, call });
     const content: ToolCallContent[] = changes.map(({ path, before, after }) => ({
       type: 'diff',
       path,

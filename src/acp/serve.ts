@@ -72,14 +72,14 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
   };
   const open = async (id: string, { cwd, mcpServers = [] }: Opened, client: AgentContext): Promise<Conversation> => {
     const servers = editorServers(mcpServers);
-    const facts = await assistant.request('editorsOpen', { session: keyOf(id), folder: await folderOf(cwd) });
+    const facts = await assistant.call('editorsOpen', { session: keyOf(id), folder: await folderOf(cwd) });
     conversations.get(id)?.[Symbol.dispose]();
     const opened = new Conversation(id, { ...facts, servers }, connectionOf(client));
     conversations.set(id, opened);
     return opened;
   };
   const requireKept = async (id: string): Promise<void> => {
-    if (!ID.test(id) || (await assistant.request('editorsShow', { session: keyOf(id) })) === null)
+    if (!ID.test(id) || (await assistant.call('editorsShow', { session: keyOf(id) })) === null)
       throw RequestError.sessionNotFound(id);
   };
   const again = async (id: string, opened: Opened, client: AgentContext): Promise<Conversation> => {
@@ -139,7 +139,7 @@ export async function serveAcp(options: AcpOptions): Promise<void> {
     .onRequest(methods.agent.session.delete, ({ params: { sessionId: id } }) =>
       plainly(async () => {
         await requireKept(id);
-        await assistant.request('sessionsDelete', { session: keyOf(id) });
+        await assistant.call('sessionsDelete', { session: keyOf(id) });
         conversations.get(id)?.[Symbol.dispose]();
         conversations.delete(id);
         return {};
@@ -219,7 +219,7 @@ async function list(
 ): Promise<ListSessionsResponse> {
   if (typeof cwd === 'string' && !isAbsolute(cwd)) throw refused('cwd has to be an absolute path.');
   const described = async ({ session, title, changedAt }: SessionFacts): Promise<readonly SessionInfo[]> => {
-    const facts = await assistant.request('editorsShow', { session });
+    const facts = await assistant.call('editorsShow', { session });
     if (facts === null || (typeof cwd === 'string' && facts.folder !== cwd)) return [];
     const updatedAt = new Date(changedAt).toISOString();
     return [{ sessionId: session.slice(keyOf('').length), cwd: facts.folder, title: title || null, updatedAt }];
@@ -229,7 +229,7 @@ async function list(
   // Pages of which a folder holds little are put together; a cursor leads on.
   for (let pages = 0; pages < MOST_PAGES && sessions.length < PAGE; pages += 1) {
     const before = next === null ? {} : { before: next };
-    const page = await assistant.request('sessionsList', { limit: PAGE - sessions.length, channel: 'acp', ...before });
+    const page = await assistant.call('sessionsList', { limit: PAGE - sessions.length, channel: 'acp', ...before });
     sessions.push(...(await Promise.all(page.sessions.map(described))).flat());
     ({ next } = page);
     if (next === null) break;

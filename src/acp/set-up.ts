@@ -7,7 +7,7 @@ import { serverPermission } from './client-servers.ts';
 import { folderPermission, replyOf } from './permission.ts';
 
 export interface SetUpOptions {
-  readonly assistant: Pick<AssistantPort, 'request'>;
+  readonly assistant: Pick<AssistantPort, 'call'>;
   readonly client: AgentContext;
   /** The editor's id of the conversation. */
   readonly sessionId: string;
@@ -55,7 +55,7 @@ export class SetUp {
     const reply = await this.#permission(folderPermission(sessionId, folder), signal);
     if (signal.aborted) return;
     const decision = { session, allowed: reply !== false, always: reply === 'always' };
-    this.#facts = await assistant.request('editorsAllow', decision);
+    this.#facts = await assistant.call('editorsAllow', decision);
     if (reply === false) say(`I work without the folder ${folder}: I can neither read nor change its files.`);
   }
 
@@ -77,7 +77,7 @@ export class SetUp {
     }
     if (this.#servers.length === 0) return;
     // Also those of a gateway that was started again have to run first.
-    const running = assistant.request('editorsServers', { session: this.#facts.session });
+    const running = assistant.call('editorsServers', { session: this.#facts.session });
     const reports = await raceAbort(running, signal).catch(() => []);
     for (const { name } of signal.aborted ? [] : agreed) {
       const { trouble } = reports.find((report) => report.name === name) ?? { trouble: 'it was not started' };

@@ -105,7 +105,7 @@ async function effectLines(context: CliContext, socket: string): Promise<readonl
   const running = await context.connect(socket);
   if (running === undefined) return [];
   await using assistant = running;
-  const { changes, refused, behind } = await assistant.request('configReload', {});
+  const { changes, refused, behind } = await assistant.call('configReload', {});
   const kept = behind === undefined ? [] : [`⚠ ${behind}`];
   if (refused !== null) return [`⚠ The assistant that runs did not take it up: ${refused}`, ...kept];
   return [...changes.map(({ path, effect }) => `${path} ${EFFECTS[effect]}`), ...kept];

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type {
   AssistantPort,
-  AttachedMessage,
-  AttachOptions,
   CallOptions,
+  Conversation,
+  ConversationOptions,
   SendInput,
-  SendOptions,
-  ToolRun,
   TurnSummary,
 } from '../core/gateway/assistant-port.ts';
 import type { RequestName, RequestParams, RequestResult } from '../core/gateway/operations/operations.ts';
@@ -51,7 +49,7 @@ export class NotSentError extends Error {
  */
 export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
   readonly #options: ReconnectOptions;
-  readonly #attached = new Set<{ readonly attach: (to: Connection) => void }>();
+  readonly #open = new Set<{ readonly follow: (port: Connection) => void }>();
   readonly #closing = new AbortController();
   #current: Promise<Connection>;
   /** Undefined while it is lost. */
@@ -68,53 +66,28 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
     this.#watcher = watcher;
   }
 
-  async info(): Promise<Awaited<ReturnType<AssistantPort['info']>>> {
-    return await (await this.#current).info();
-  }
-
-  async tools(): Promise<Awaited<ReturnType<AssistantPort['tools']>>> {
-    return await (await this.#current).tools();
-  }
-
-  async runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
-    return await (await this.#current).runTool(run);
-  }
-
-  async request<Name extends RequestName>(
+  async call<Name extends RequestName>(
     name: Name,
-    params: RequestParams<Name>,
-    options?: CallOptions,
+    input: RequestParams<Name>,
+    by?: CallOptions,
   ): Promise<RequestResult<Name>> {
-    return await (await this.#current).request(name, params, options);
+    return await (await this.#current).call(name, input, by);
   }
 
-  async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
-    const message = { id: randomUUID(), ...input };
-    for (;;) {
-      const port = await this.#reached(input, options.signal);
-      try {
-        return await port.send(message, options);
-      } catch (error) {
-        if (!isLost(error) || port.lost === undefined) throw error;
-        // `#current` changes when the loss is noticed, which may be in the next moment.
-        await port.lost;
-      }
-    }
-  }
-
-  attach(session: string, listener: (message: AttachedMessage) => void, options?: AttachOptions): Disposable {
-    const holder: { at: Disposable | undefined } = { at: undefined };
-    const entry = {
-      attach: (to: Connection): void => {
-        holder.at = to.attach(session, listener, options);
-      },
+  open(session: string, options?: ConversationOptions): Conversation {
+    let last: { readonly port: Connection; readonly at: Conversation } | undefined;
+    const follow = (port: Connection): Conversation => {
+      if (last?.port !== port) last = { port, at: port.open(session, options) };
+      return last.at;
     };
-    this.#attached.add(entry);
-    if (this.#port !== undefined) entry.attach(this.#port);
+    const entry = { follow };
+    this.#open.add(entry);
+    if (this.#port !== undefined) follow(this.#port);
     return {
+      send: (input, { signal } = {}) => this.#send(follow, input, signal),
       [Symbol.dispose]: () => {
-        this.#attached.delete(entry);
-        holder.at?.[Symbol.dispose]();
+        this.#open.delete(entry);
+        last?.at[Symbol.dispose]();
       },
     };
   }
@@ -123,6 +96,24 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
     this.#closing.abort();
     const port = await this.#current.catch(() => undefined);
     await port?.[Symbol.asyncDispose]();
+  }
+
+  async #send(
+    follow: (port: Connection) => Conversation,
+    input: SendInput,
+    signal: AbortSignal | undefined,
+  ): Promise<TurnSummary> {
+    const message = { id: randomUUID(), ...input };
+    for (;;) {
+      const port = await this.#reached(input, signal);
+      try {
+        return await follow(port).send(message, signal === undefined ? {} : { signal });
+      } catch (error) {
+        if (!isLost(error) || port.lost === undefined) throw error;
+        // `#current` changes when the loss is noticed, which may be in the next moment.
+        await port.lost;
+      }
+    }
   }
 
   async #reached(input: SendInput, signal: AbortSignal | undefined): Promise<Connection> {
@@ -156,7 +147,7 @@ export class ReconnectingAssistant implements AssistantPort, AsyncDisposable {
       const port = await connect().catch(() => undefined);
       if (port !== undefined) {
         this.#follow(port);
-        for (const entry of this.#attached) entry.attach(port);
+        for (const entry of this.#open) entry.follow(port);
         this.#watcher?.news('The assistant is back.', true);
         return port;
       }

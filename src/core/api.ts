@@ -16,7 +16,7 @@ export { count, flag, optionalText, takes } from './config/schema/values.ts';
 export { channelSecret, channelServer } from './config/schema/channels.ts';
 
 /**
- * The operations of extensions by name, so that `assistant.request('cron', …)` is typed for everyone. Each adds its own:
+ * The operations of extensions by name, so that `assistant.call('cron', …)` is typed for everyone. Each adds its own:
  * `declare module '../../core/api.ts' { interface ExtensionOperations { cron: typeof cronOperation } }`.
  */
 // oxlint-disable-next-line typescript/no-empty-interface

@@ -37,7 +37,7 @@ export interface RunningGateway {
     readonly behind?: Behind;
   }[];
   /** Asks it one of its operations. */
-  readonly request: AssistantPort['request'];
+  readonly call: AssistantPort['call'];
   /** Tokens that the next request of the main conversation has, and the names of its plugins that failed. */
   readonly requestTokens: () => Promise<number>;
   readonly failedPlugins: () => Promise<readonly string[]>;

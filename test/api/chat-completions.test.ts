@@ -152,7 +152,7 @@ describe('POST /v1/chat/completions', () => {
     expect(lastBody(api)).toContain('kept by a program');
     const memory = await readFile(join(api.world.workspace, 'memory', 'MEMORY.md'), 'utf8').catch(() => '');
     expect(memory).not.toContain('tea');
-    expect(await api.world.assistant.request('sessionsList', { limit: 5 })).toMatchObject({ sessions: [] });
+    expect(await api.world.assistant.call('sessionsList', { limit: 5 })).toMatchObject({ sessions: [] });
   });
 
   test('what needs a yes is refused when no chat is named for it', async () => {

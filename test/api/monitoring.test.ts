@@ -78,7 +78,7 @@ beforeAll(async () => {
   await waitFor(() => chatOf(world).includes('A secret plan.'), { what: 'the answer' });
   // The answer was shown as it grew: the turn may not have ended yet.
   await waitFor(async () => {
-    const { queues } = await world.assistant.request('health', {});
+    const { queues } = await world.assistant.call('health', {});
     return queues.runningTurns + queues.outbound === 0;
   });
 });

@@ -16,9 +16,9 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const pathOf = (name: Name | 'HISTORY.md'): string =>
   join(world.workspace, ...(name === 'MEMORY.md' || name === 'HISTORY.md' ? ['memory'] : []), name);
-const read = (name: Name) => world.assistant.request('filesRead', { name });
+const read = (name: Name) => world.assistant.call('filesRead', { name });
 const write = async (name: Name, text: string, hash?: string) =>
-  await world.assistant.request('filesWrite', { name, text, hash: hash ?? (await read(name)).hash });
+  await world.assistant.call('filesWrite', { name, text, hash: hash ?? (await read(name)).hash });
 
 describe.each(NAMES)('%s', (name) => {
   test('is read and written with the hash of what was read, and its earlier texts can be restored', async () => {
@@ -26,13 +26,13 @@ describe.each(NAMES)('%s', (name) => {
     const second = await write(name, 'Two, without a line break at its end.', first.hash);
     expect(await readFile(pathOf(name), 'utf8')).toBe('Two, without a line break at its end.\n');
     expect(await read(name)).toMatchObject({ hash: second.hash, writable: true, locked: null });
-    const [version] = await world.assistant.request('filesLog', { name });
+    const [version] = await world.assistant.call('filesLog', { name });
     expect(version).toMatchObject({ kind: 'kept', reason: 'an edit of the owner', size: 5 });
     const id = version?.id ?? '';
-    expect(await world.assistant.request('filesVersion', { name, id })).toMatchObject({ text: 'One.\n' });
-    const restored = await world.assistant.request('filesRestore', { name, id });
+    expect(await world.assistant.call('filesVersion', { name, id })).toMatchObject({ text: 'One.\n' });
+    const restored = await world.assistant.call('filesRestore', { name, id });
     expect(await read(name)).toMatchObject({ text: 'One.\n', hash: restored.hash });
-    expect((await world.assistant.request('filesLog', { name }))[0]?.reason).toBe(`restore of ${id}`);
+    expect((await world.assistant.call('filesLog', { name }))[0]?.reason).toBe(`restore of ${id}`);
   });
 
   test('is not written over a change that somebody made meanwhile', async () => {
@@ -76,26 +76,26 @@ test('a file that is a link to a file elsewhere stays one', async () => {
 
 test('what was written is in the next prompt of the owner', async () => {
   await write('AGENTS.md', 'Always answer in verse.\n');
-  const { layers } = await world.assistant.request('prompt', { session: 'terminal:main' });
+  const { layers } = await world.assistant.call('prompt', { session: 'terminal:main' });
   expect(layers.map(({ text }) => text).join('\n')).toContain('Always answer in verse.');
 });
 
 test('HISTORY.md is read from its end and never written', async () => {
   const paragraph = (n: number): string => `[2026-11-21 05:10] (telegram:42) Paragraph ${n} ${'x'.repeat(900)}`;
   await writeFile(pathOf('HISTORY.md'), `${Array.from({ length: 400 }, (_, n) => paragraph(n)).join('\n\n')}\n`);
-  const { text, writable, locked } = await world.assistant.request('filesRead', { name: 'HISTORY.md' });
+  const { text, writable, locked } = await world.assistant.call('filesRead', { name: 'HISTORY.md' });
   expect(text.startsWith('[2026-11-21 05:10] (telegram:42) Paragraph ')).toBe(true);
   expect(text.endsWith(`${paragraph(399)}\n`)).toBe(true);
   expect(text.length).toBeLessThanOrEqual(200_000);
   expect([writable, locked]).toEqual([false, expect.stringContaining('adds to HISTORY.md by itself')]);
   const call = { name: 'HISTORY.md', text: 'x', hash: 'x' } as const;
-  expect((await failureOf(world.assistant.request('filesWrite', call))).code).toBe('file-locked');
-  expect(await world.assistant.request('filesLog', { name: 'HISTORY.md' })).toEqual([]);
+  expect((await failureOf(world.assistant.call('filesWrite', call))).code).toBe('file-locked');
+  expect(await world.assistant.call('filesLog', { name: 'HISTORY.md' })).toEqual([]);
 });
 
 test('the list says what each file is for, how large it is and whether it can be edited', async () => {
   await write('SOUL.md', 'Kind.\n');
-  const all = await world.assistant.request('filesList', {});
+  const all = await world.assistant.call('filesList', {});
   expect(all.map(({ name }) => name)).toEqual([
     'SOUL.md',
     'AGENTS.md',
@@ -111,7 +111,7 @@ test('the list says what each file is for, how large it is and whether it can be
 });
 
 test('a version that is not there gets one sentence that names the file', async () => {
-  expect((await failureOf(world.assistant.request('filesRestore', { name: 'USER.md', id: '../../x' }))).message).toBe(
+  expect((await failureOf(world.assistant.call('filesRestore', { name: 'USER.md', id: '../../x' }))).message).toBe(
     'There is no version "../../x" of USER.md.',
   );
 });

@@ -25,11 +25,11 @@ async function answered(text: string): Promise<void> {
 
 describe('health', () => {
   test('says how channels, disk, sandbox and providers are, and what waits', async () => {
-    const before = await world.assistant.request('health', {});
+    const before = await world.assistant.call('health', {});
     expect(before.providers).toEqual([{ name: 'openai', state: 'unknown', detail: null, at: null }]);
     await answered('One.');
-    await waitFor(async () => (await world.assistant.request('health', {})).queues.outbound === 0);
-    const health = await world.assistant.request('health', {});
+    await waitFor(async () => (await world.assistant.call('health', {})).queues.outbound === 0);
+    const health = await world.assistant.call('health', {});
     expect(health).toMatchObject({
       queues: { runningTurns: 0, inbound: 0, deadLetters: 0 },
       disk: { state: 'ok', reason: null, freeBytes: expect.any(Number) },
@@ -45,17 +45,17 @@ describe('health', () => {
     world.telegram.faultNext('sendMessage', { status: 403, description: 'Forbidden: bot was blocked by the user' });
     world.model.reply('Lost.');
     world.telegram.userSays(OWNER, 'hi');
-    const dead = async () => (await world.assistant.request('health', {})).queues.deadLetters;
+    const dead = async () => (await world.assistant.call('health', {})).queues.deadLetters;
     await waitFor(async () => (await dead()) === 1, { what: 'a dead letter' });
-    const [letter] = await world.assistant.request('outboxList', {});
-    await world.assistant.request('outboxRetry', { id: letter?.id ?? '' });
+    const [letter] = await world.assistant.call('outboxList', {});
+    await world.assistant.call('outboxRetry', { id: letter?.id ?? '' });
     await waitFor(async () => (await dead()) === 0, { what: 'no dead letter' });
   });
 });
 
 test('usage comes as a series of days with the share of cached input and what is left of the budgets', async () => {
   await answered('Two.');
-  const { rows, days, cacheHitRate, budgets } = await world.assistant.request('usageSeries', { by: 'model', days: 7 });
+  const { rows, days, cacheHitRate, budgets } = await world.assistant.call('usageSeries', { by: 'model', days: 7 });
   const [row] = rows;
   expect(row).toMatchObject({ name: 'openai/scripted-model', calls: expect.any(Number) });
   expect(days).toEqual([{ ...row, day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/u) }]);
@@ -70,19 +70,19 @@ test('usage comes as a series of days with the share of cached input and what is
   });
   expect(budgets.find(({ name }) => name === 'agent.budget.dayUsd')?.used).toBeCloseTo(row?.costUsd ?? -1);
   expect(row?.costUsd).toBeGreaterThan(0);
-  const bySource = await world.assistant.request('usageSeries', { by: 'source', days: 1 });
+  const bySource = await world.assistant.call('usageSeries', { by: 'source', days: 1 });
   expect(bySource.rows.map(({ name }) => name)).toEqual(['user']);
 });
 
 test('the models that may be chosen are listed, and which one answers in a session', async () => {
-  expect(await world.assistant.request('modelsList', {})).toEqual({
+  expect(await world.assistant.call('modelsList', {})).toEqual({
     models: ['openai/scripted-model', 'openai/spare-model'],
     current: 'openai/scripted-model',
     chosen: null,
   });
   world.telegram.userSays(OWNER, '/model openai/spare-model');
   await waitFor(() => chatOf(world).some((text) => text.includes('spare-model')));
-  expect(await world.assistant.request('modelsList', { session: 'telegram:42' })).toMatchObject({
+  expect(await world.assistant.call('modelsList', { session: 'telegram:42' })).toMatchObject({
     current: 'openai/spare-model',
     chosen: 'openai/spare-model',
   });

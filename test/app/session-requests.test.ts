@@ -102,14 +102,14 @@ test('a conversation can be exported as Markdown and as JSON', async () => {
   world.telegram.userSays(OWNER, 'Which colour?');
   await waitFor(() => chatOf(world).includes('Blue.'));
   const session = 'telegram:42';
-  const md = await world.assistant.request('sessionsExport', { session, format: 'md' });
+  const md = await world.assistant.call('sessionsExport', { session, format: 'md' });
   expect(md.name).toBe('telegram%3a42.md');
   expect(md.text).toMatch(/^# telegram:42\n\n## .* you\n\nWhich colour\?\n\n## .* assistant\n\nBlue\.\n$/u);
-  const { text } = await world.assistant.request('sessionsExport', { session, format: 'json' });
+  const { text } = await world.assistant.call('sessionsExport', { session, format: 'json' });
   expect(JSON.parse(text)).toMatchObject({ session, events: [{ kind: 'user' }, { kind: 'assistant', text: 'Blue.' }] });
-  const unknown = world.assistant.request('sessionsExport', { session: 'telegram:7', format: 'md' });
+  const unknown = world.assistant.call('sessionsExport', { session: 'telegram:7', format: 'md' });
   expect((await failureOf(unknown)).code).toBe('session-unknown');
-  const { sessions } = await world.assistant.request('sessionsList', { limit: 5 });
+  const { sessions } = await world.assistant.call('sessionsList', { limit: 5 });
   expect(sessions).toMatchObject([{ session, title: 'Which colour?', running: false }]);
   expect(sessions[0]?.size).toBe((await stat(join(world.home, 'sessions', tapeName(session)))).size);
 });

@@ -21,7 +21,7 @@ describe('skills', () => {
     world = await startWorld();
   });
   afterAll(() => world[Symbol.asyncDispose]());
-  const list = () => world.assistant.request('skillsList', {});
+  const list = () => world.assistant.call('skillsList', {});
   const config = async (): Promise<object> =>
     z.looseObject({}).parse(JSON.parse(await readFile(join(world.home, 'config.json'), 'utf8')));
   const one = async (name: string) => (await list()).find((skill) => skill.name === name);
@@ -44,15 +44,15 @@ describe('skills', () => {
   test('are switched off and on in the configuration, in force with the next prompt', async () => {
     await put(world, 'coffee', skillText('coffee'));
     const prompt = async (): Promise<string> =>
-      (await world.assistant.request('prompt', { session: 'terminal:main' })).layers.map(({ text }) => text).join('\n');
+      (await world.assistant.call('prompt', { session: 'terminal:main' })).layers.map(({ text }) => text).join('\n');
     expect(await prompt()).toContain('coffee');
-    await world.assistant.request('skillsSet', { name: 'coffee', enabled: false });
+    await world.assistant.call('skillsSet', { name: 'coffee', enabled: false });
     expect((await one('coffee'))?.enabled).toBe(false);
     expect(await prompt()).not.toContain('coffee');
     expect(JSON.parse(await readFile(join(world.home, 'config.json'), 'utf8'))).toMatchObject({
       skills: { disabled: ['coffee'] },
     });
-    await world.assistant.request('skillsSet', { name: 'coffee', enabled: true });
+    await world.assistant.call('skillsSet', { name: 'coffee', enabled: true });
     expect((await one('coffee'))?.enabled).toBe(true);
     expect(await prompt()).toContain('coffee');
   });
@@ -64,7 +64,7 @@ describe('skills', () => {
       join(world.home, 'config.json'),
       JSON.stringify({ ...(await config()), skills: { disabled: ['bread'] } }),
     );
-    const off = (name: string) => world.assistant.request('skillsSet', { name, enabled: false });
+    const off = (name: string) => world.assistant.call('skillsSet', { name, enabled: false });
     await Promise.all([off('milk'), off('soup')]);
     expect(await config()).toMatchObject({ skills: { disabled: ['bread', 'milk', 'soup'] } });
     for (const name of names) expect((await one(name))?.enabled).toBe(false);
@@ -73,7 +73,7 @@ describe('skills', () => {
   test('stay as they are when the configuration is wrong meanwhile', async () => {
     const before = await readFile(join(world.home, 'config.json'), 'utf8');
     await writeFile(join(world.home, 'config.json'), before.replace(/"disabled":\s*\[/u, '"disabled": [7, '));
-    const set = world.assistant.request('skillsSet', { name: 'soup', enabled: true });
+    const set = world.assistant.call('skillsSet', { name: 'soup', enabled: true });
     const { message } = await failureOf(set);
     await writeFile(join(world.home, 'config.json'), before);
     expect(message).toContain('skills.disabled');
@@ -82,16 +82,16 @@ describe('skills', () => {
 
   test('are removed from the workspace and from nowhere else', async () => {
     await put(world, 'juice', skillText('juice'));
-    await world.assistant.request('skillsRemove', { name: 'juice' });
+    await world.assistant.call('skillsRemove', { name: 'juice' });
     expect(await one('juice')).toBeUndefined();
-    const bundled = world.assistant.request('skillsRemove', { name: 'memory' });
+    const bundled = world.assistant.call('skillsRemove', { name: 'memory' });
     expect((await failureOf(bundled)).code).toBe('skill-not-removable');
-    const unknown = world.assistant.request('skillsRemove', { name: 'juice' });
+    const unknown = world.assistant.call('skillsRemove', { name: 'juice' });
     expect((await failureOf(unknown)).message).toBe('There is no skill "juice".');
   });
 
   test('of an upload that is gone are not installed', async () => {
-    expect((await failureOf(world.assistant.request('skillsInstall', { upload: 'none' }))).message).toBe(
+    expect((await failureOf(world.assistant.call('skillsInstall', { upload: 'none' }))).message).toBe(
       'The file is not kept any more. Upload it again.',
     );
   });

@@ -17,7 +17,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 async function say(text: string, answer: string): Promise<void> {
   world.telegram.userSays(OWNER, text);
   await waitFor(() => chatOf(world).some((shown) => shown.includes(answer)), { what: answer });
-  await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null);
+  await waitFor(async () => (await world.assistant.call('turnsList', { count: 1 }))[0]?.outcome !== null);
 }
 
 async function commandLine(...words: readonly string[]): Promise<string> {
@@ -38,7 +38,7 @@ test('the trace of a turn has each attempt, model call and tool call in order, w
     { text: 'Nothing special.', usage: { input: 30, cached: 100, output: 3 } },
   );
   await say('What is in my workspace?', 'Nothing special.');
-  const trace = await world.assistant.request('turnsTrace', {});
+  const trace = await world.assistant.call('turnsTrace', {});
   expect(trace).toMatchObject({
     session: 'telegram:42',
     outcome: 'answered',
@@ -67,7 +67,7 @@ test('the trace of a turn has each attempt, model call and tool call in order, w
   const ends = trace.steps.map(({ at }) => at);
   expect(ends).toEqual(ends.toSorted((a, b) => a - b));
   expect(ends.at(-1)).toBeLessThanOrEqual(trace.endedAt ?? 0);
-  const again = await world.assistant.request('turnsTrace', { turn: trace.turn });
+  const again = await world.assistant.call('turnsTrace', { turn: trace.turn });
   expect(again).toEqual(trace);
 
   const shown = await commandLine('trace', 'show', trace.turn);
@@ -87,7 +87,7 @@ test('a model call that failed for good, and a tool that failed, are in the trac
     { error: { status: 400, message: 'Jinja Exception: this cannot be' } },
   );
   await say('Read nowhere.md', 'this cannot be');
-  const { outcome, steps } = await world.assistant.request('turnsTrace', {});
+  const { outcome, steps } = await world.assistant.call('turnsTrace', {});
   expect(outcome).toBe('failed');
   expect(steps.slice(-2)).toMatchObject([
     { kind: 'tool', name: 'read_file', isError: true },
@@ -97,12 +97,12 @@ test('a model call that failed for good, and a tool that failed, are in the trac
 });
 
 test('the newest turns are listed with their ids; a slash command is none', async () => {
-  const before = await world.assistant.request('turnsList', { count: 9 });
+  const before = await world.assistant.call('turnsList', { count: 9 });
   world.telegram.userSays(OWNER, '/status');
   await waitFor(() => chatOf(world).some((text) => text.includes('scripted-model')));
-  expect(await world.assistant.request('turnsList', { count: 9 })).toEqual(before);
+  expect(await world.assistant.call('turnsList', { count: 9 })).toEqual(before);
   expect(before.map(({ outcome }) => outcome)).toEqual(['failed', 'answered']);
-  const older = await world.assistant.request('turnsList', { count: 9, before: before[0]?.turn ?? '' });
+  const older = await world.assistant.call('turnsList', { count: 9, before: before[0]?.turn ?? '' });
   expect(older).toEqual(before.slice(1));
   const rows = (await commandLine('trace')).trim().split('\n');
   expect(rows.map((row) => row.split(/ {2,}/u).slice(1))).toEqual(
@@ -111,14 +111,14 @@ test('the newest turns are listed with their ids; a slash command is none', asyn
 });
 
 test('a turn that there is not is one sentence, and a text of any length is cut', async () => {
-  expect(await failureOf(world.assistant.request('turnsTrace', { turn: '01NOTHING' }))).toMatchObject({
+  expect(await failureOf(world.assistant.call('turnsTrace', { turn: '01NOTHING' }))).toMatchObject({
     code: 'turn-unknown',
     message: 'No turn has the id "01NOTHING". To list the newest turns: npm run assistant -- trace',
   });
   world.model.reply('long '.repeat(2_000));
   world.telegram.userSays(OWNER, 'Talk');
-  await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome === 'answered');
-  const last = (await world.assistant.request('turnsTrace', {})).steps.at(-1);
+  await waitFor(async () => (await world.assistant.call('turnsList', { count: 1 }))[0]?.outcome === 'answered');
+  const last = (await world.assistant.call('turnsTrace', {})).steps.at(-1);
   expect(last?.kind === 'model' ? last.text.length : 0).toBe(2_000);
 });
 
@@ -128,7 +128,7 @@ test('the trace of a turn begins with what it did, and what became of each', asy
   const both = { calls: [{ name: 'edit_file', arguments: edit }] };
   world.model.reply(write('plan.md'), both, write('/etc/plan.md'), 'All is written.');
   await say('Write the plan', 'All is written.');
-  const { turn, did, changes, unfinished } = await world.assistant.request('turnsTrace', {});
+  const { turn, did, changes, unfinished } = await world.assistant.call('turnsTrace', {});
   expect(did).toMatchObject([
     { tool: 'write_file', kind: 'file', target: 'plan.md', outcome: 'done', exitCode: null, step: 1 },
     { tool: 'edit_file', kind: 'file', target: 'plan.md', outcome: 'done', step: 2 },
@@ -147,11 +147,11 @@ test('of a file that somebody changed since the lines are shown as long as their
   });
   world.model.reply(write('one'), 'First.', write('two'), 'Second.');
   await say('Make a list', 'First.');
-  const first = await world.assistant.request('turnsTrace', {});
+  const first = await world.assistant.call('turnsTrace', {});
   await say('Change it', 'Second.');
-  const second = await world.assistant.request('turnsTrace', {});
+  const second = await world.assistant.call('turnsTrace', {});
   const linesOf = async (turn: string): Promise<unknown> =>
-    (await world.assistant.request('turnsTrace', { turn })).changes[0]?.lines;
+    (await world.assistant.call('turnsTrace', { turn })).changes[0]?.lines;
   expect([await linesOf(first.turn), await linesOf(second.turn)]).toEqual(['+ one', '− one\n+ two']);
   await writeFile(join(world.workspace, 'list.md'), 'mine');
   expect([await linesOf(first.turn), await linesOf(second.turn)]).toEqual(['+ one', null]);

@@ -109,7 +109,7 @@ export function refOf(page: string, text: string): string {
 /** The question number `nth` in the owner's chat, once it waits for its answer. */
 export async function question(world: World, nth = 0): Promise<string> {
   const found = await waitFor(() => questions(world)[nth], { what: `question ${nth + 1}` });
-  await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'all is sent' });
+  await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { what: 'all is sent' });
   return found;
 }
 

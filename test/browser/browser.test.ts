@@ -213,7 +213,7 @@ describeWith(...NEEDED)('The browser', () => {
     await waitFor(() => browserProcesses(world.home).length === 0, { what: 'no process' });
     expect(profiles(world.home).length).toBe(1);
     const deleted = (): Promise<boolean> =>
-      world.assistant.request('sessionsDelete', { session: `telegram:${OWNER}` }).then(
+      world.assistant.call('sessionsDelete', { session: `telegram:${OWNER}` }).then(
         () => true,
         () => false,
       );
@@ -275,9 +275,9 @@ describeWith(...NEEDED)('The tool browser', () => {
   test('is not there unless it is enabled, and says in the status what it lacks when it is not installed', async () => {
     const { startWorld } = await import('../support/world.ts');
     await using off = await startWorld();
-    expect((await off.assistant.tools()).map(({ name }) => name)).not.toContain('browser');
+    expect((await off.assistant.call('toolsList', {})).map(({ name }) => name)).not.toContain('browser');
     await using lacking = await startWorld({ config: { tools: { browser: { enabled: true } } } });
-    expect((await lacking.assistant.tools()).map(({ name }) => name)).not.toContain('browser');
+    expect((await lacking.assistant.call('toolsList', {})).map(({ name }) => name)).not.toContain('browser');
     lacking.telegram.userSays(OWNER, '/status');
     await waitFor(() => chatOf(lacking).some((text) => text.includes('playwright-core is not installed')), {
       what: 'the status',

@@ -13,7 +13,7 @@ function worldWithBrowser(): Promise<World> {
 
 test('the tool is described, with each field, in sentences that a reader understands who sees nothing else', async () => {
   await using world = await worldWithBrowser();
-  const tools = (await world.assistant.tools()).filter(({ name }) => name === 'browser');
+  const tools = (await world.assistant.call('toolsList', {})).filter(({ name }) => name === 'browser');
   expect(tools).toHaveLength(1);
   expect(textFaults(tools)).toEqual([]);
 });

@@ -17,6 +17,7 @@ import { waitFor } from '../support/wait.ts';
 import { VirtualScreen } from './virtual-screen.ts';
 import { FakeAssistant } from '../gateway/fake-assistant.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
+import { say } from '../support/say.ts';
 
 /** A command line in a world of its own: its terminal, its home, its assistant. */
 export class CommandLine {
@@ -165,7 +166,7 @@ export class CommandLine {
       alive: async () => {},
       log: this.#log(),
       run: async (text: string) => {
-        const summary = await assistant.send({ session: 'main', text }, {});
+        const summary = await say(assistant, text);
         const place = { turnId: null, sessionKey: 'terminal:main', provider: null };
         return { ...summary, ...place, errorKind: null, media: [], toolCalls: [] };
       },

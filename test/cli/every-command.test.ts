@@ -106,7 +106,7 @@ describe('beside an assistant that runs', () => {
     assistant = await createAssistant({ home: home.path, log: silentLog, environment: {} });
     await assistant.run(`remember that ${'the train to Graz leaves at nine '.repeat(10)}`);
     const job = { when: 'in 20h', text: 'Take the bread out of the oven '.repeat(6).trim(), kind: 'message' } as const;
-    await assistant.request('cron', { action: 'add', job: { ...job, chat: 'terminal:main' } });
+    await assistant.call('cron', { action: 'add', job: { ...job, chat: 'terminal:main' } });
   }, 180_000);
   afterAll(async () => {
     await assistant[Symbol.asyncDispose]();

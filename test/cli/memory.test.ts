@@ -148,13 +148,13 @@ describe('memory', () => {
     const remote = await connectAssistant(path, systemClock);
     if (remote === undefined) throw new Error('nobody listens');
     onTestFinished(() => remote[Symbol.asyncDispose]());
-    const [version] = await remote.request('memoryLog', {});
+    const [version] = await remote.call('memoryLog', {});
     const id = version?.id ?? '';
     expect(version).toEqual((await world.store.log())[0]);
-    expect(await remote.request('memoryShow', {})).toEqual({ version: null, text: '- new\n' });
-    expect(await remote.request('memoryShow', { id })).toEqual({ version, text: '- old\n' });
-    expect(await remote.request('memoryRestore', { id })).toEqual(version);
+    expect(await remote.call('memoryShow', {})).toEqual({ version: null, text: '- new\n' });
+    expect(await remote.call('memoryShow', { id })).toEqual({ version, text: '- old\n' });
+    expect(await remote.call('memoryRestore', { id })).toEqual(version);
     expect(await world.text()).toBe('- old\n');
-    expect(await failureOf(remote.request('memoryRestore', { id: 'x' }))).toMatchObject({ code: 'memory-version' });
+    expect(await failureOf(remote.call('memoryRestore', { id: 'x' }))).toMatchObject({ code: 'memory-version' });
   });
 });

@@ -174,19 +174,19 @@ describe('pair', () => {
     const remote = await connectAssistant(path, systemClock);
     if (remote === undefined) throw new Error('nobody listens');
     onTestFinished(() => remote[Symbol.asyncDispose]());
-    expect(await remote.request('pairList', {})).toEqual({
+    expect(await remote.call('pairList', {})).toEqual({
       people: [BEN],
       configured: [ANN],
       pending: [EVE],
       lockedUntil: AT,
       hasOwner: true,
     });
-    expect(await remote.request('pairApprove', { code: 'ABCD2345' })).toMatchObject({ id: '88' });
-    expect(await remote.request('pairRemove', { person: 'telegram:77' })).toEqual({
+    expect(await remote.call('pairApprove', { code: 'ABCD2345' })).toMatchObject({ id: '88' });
+    expect(await remote.call('pairRemove', { person: 'telegram:77' })).toEqual({
       ...BEN,
       still: null,
       ownerless: null,
     });
-    expect(await failureOf(remote.request('pairApprove', { code: 'x' }))).toMatchObject({ code: 'pairing-code' });
+    expect(await failureOf(remote.call('pairApprove', { code: 'x' }))).toMatchObject({ code: 'pairing-code' });
   });
 });

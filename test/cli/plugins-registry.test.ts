@@ -102,7 +102,7 @@ async function behindTls(url: string): Promise<{ readonly url: string; readonly 
 }
 
 async function isUnchanged(world: World): Promise<boolean> {
-  const found = await world.assistant.request('pluginsList', {});
+  const found = await world.assistant.call('pluginsList', {});
   return found.length === 0 && !existsSync(join(world.home, 'plugins', '.new'));
 }
 
@@ -115,7 +115,7 @@ describe('assistant plugins add NAME', { timeout: 60_000 }, () => {
       await terminal.sees('say-words 1.2.0: Says something.');
       await terminal.sees('A plugin runs inside the assistant with all of its rights');
       await terminal.sees(QUESTION);
-      expect(await world.assistant.request('pluginsList', {})).toEqual([]);
+      expect(await world.assistant.call('pluginsList', {})).toEqual([]);
       await terminal.types(`yes${ENTER}`);
       await terminal.sees('Added say-words. It is running.');
       expect(await terminal.ended).toBe(0);
@@ -176,7 +176,7 @@ describe('assistant plugins add NAME', { timeout: 60_000 }, () => {
     const needed = join(world.home, 'plugins', 'say-words', 'node_modules', 'kind-words', 'index.js');
     await writeFile(needed, "export const words = 'Stolen.';");
     await world.restart();
-    expect(await world.assistant.request('pluginsList', {})).toMatchObject([{ name: 'say-words', state: 'failed' }]);
+    expect(await world.assistant.call('pluginsList', {})).toMatchObject([{ name: 'say-words', state: 'failed' }]);
   });
 
   test('refuses a tarball whose hash is not the one that the registry names', async () => {

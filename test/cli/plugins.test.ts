@@ -28,7 +28,7 @@ const said = async (world: World): Promise<string> => (await world.assistant.run
 const plugins = (world: World, ...words: readonly string[]): Promise<CommandRun> =>
   runCommand(['plugins', ...words, '--home', world.home], world.home);
 const states = async (world: World): Promise<Readonly<Record<string, string>>> =>
-  Object.fromEntries((await world.assistant.request('pluginsList', {})).map(({ name, state }) => [name, state]));
+  Object.fromEntries((await world.assistant.call('pluginsList', {})).map(({ name, state }) => [name, state]));
 
 describe('assistant plugins', () => {
   test.each(['a folder', 'a tarball'] as const)(
@@ -88,7 +88,7 @@ describe('assistant plugins', () => {
     await world.restart();
     expect(await states(world)).toEqual({ 'say-words': 'failed' });
     expect(await said(world)).toContain('There is no command /say.');
-    expect((await world.assistant.info()).warnings).toContain(
+    expect((await world.assistant.call('info', {})).warnings).toContain(
       `The plugin "say-words" does not run: its package was changed since you agreed to it; look at it, then run: ${assistantCommand('plugins add say-words')}.`,
     );
     await plugins(world, 'add', 'say-words', '--yes');
@@ -112,7 +112,7 @@ describe('assistant plugins', () => {
     await rename(join(folder, 'words.js'), join(temp.path, 'words.js'));
     await symlink(join(temp.path, 'words.js'), join(folder, 'words.js'));
     await world.restart();
-    expect((await world.assistant.info()).warnings).toContain(
+    expect((await world.assistant.call('info', {})).warnings).toContain(
       'The plugin "say-words" does not run: its package holds a link that leads outside of it.',
     );
   });

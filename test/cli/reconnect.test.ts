@@ -5,6 +5,7 @@ import { failureOf } from '../config/temporary-home.ts';
 import { aborted, summaryOf } from '../gateway/fake-assistant.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Cut } from './cut-assistant.ts';
+import { say } from '../support/say.ts';
 
 const lost = (): AppError => new AppError('connection-lost', 'The connection to the running assistant was lost.');
 
@@ -26,7 +27,7 @@ test('a message that was cut off is sent again under the same id', async () => {
     throw lost();
   };
   const { port, clock } = reconnecting(first, () => second);
-  const answer = port.send({ session: 'main', text: 'hello' }, {});
+  const answer = say(port, 'hello');
   await clock.advance(1_000);
   expect(await answer).toMatchObject({ text: 'You said: hello' });
   expect(first.heard[0]?.id).toMatch(/^\S{20,}$/u);
@@ -37,7 +38,7 @@ test('whoever listens hears the next connection too, once, until they stop', asy
   const [first, second] = [new Cut(), new Cut()];
   const { port, clock } = reconnecting(first, () => second);
   const heard: string[] = [];
-  const attached = port.attach('main', ({ text }) => heard.push(text));
+  const attached = port.open('main', { onMessage: ({ text }) => heard.push(text) });
   first.cut();
   await clock.advance(1_000);
   second.tell('main', 'a reminder');
@@ -53,7 +54,7 @@ test('it keeps trying, says once how to start the assistant, and sends what wait
   const { port, clock, told } = reconnecting(first, () => next);
   first.cut();
   await clock.advance(29_000);
-  const answer = port.send({ session: 'main', text: 'buy milk' }, {});
+  const answer = say(port, 'buy milk');
   expect(told).toEqual(['The running assistant is gone. I keep trying to reach it; what you send meanwhile waits.']);
   await clock.advance(3_600_000);
   expect(told.slice(1)).toEqual(['It is still gone. To start it in another terminal: npm start']);
@@ -69,7 +70,7 @@ test('a message that is stopped while nobody is there is given back', async () =
   first.cut();
   await clock.advance(1_000);
   const stop = new AbortController();
-  const waiting = port.send({ session: 'main', text: 'buy milk' }, { signal: stop.signal }).catch((error) => error);
+  const waiting = say(port, 'buy milk', { signal: stop.signal }).catch((error) => error);
   stop.abort(new Error('stopped'));
   expect(await waiting).toMatchObject({ name: 'NotSentError', text: 'buy milk' });
 });
@@ -81,9 +82,9 @@ test('an ordinary failure stays one', async () => {
     return summaryOf('Stopped.', { outcome: 'stopped' });
   };
   const { port } = reconnecting(first, () => undefined);
-  expect(await port.send({ session: 'main', text: 'x' }, { signal: AbortSignal.abort() }).catch(() => null)).toBeNull();
+  expect(await say(port, 'x', { signal: AbortSignal.abort() }).catch(() => null)).toBeNull();
   first.script = async () => {
     throw new AppError('other', 'No.');
   };
-  expect(await failureOf(port.send({ session: 'main', text: 'x' }, {}))).toMatchObject({ code: 'other' });
+  expect(await failureOf(say(port, 'x'))).toMatchObject({ code: 'other' });
 });

@@ -327,7 +327,7 @@ describe('assistant skills add', () => {
 describe('assistant skills remove', () => {
   test.each([
     ['takes no connection', (line: CommandLine) => (line.connect = () => Promise.reject(new Error('busy')))],
-    ['says nothing', (line: CommandLine) => (line.assistant.request = () => new Promise<never>(() => {}))],
+    ['says nothing', (line: CommandLine) => (line.assistant.call = () => new Promise<never>(() => {}))],
   ])('is done although the assistant that runs %s', async (_, arrange) => {
     const line = commandLine();
     const folder = skill(inWorkspace(line, 'one'), 'one');

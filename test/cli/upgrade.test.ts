@@ -69,7 +69,7 @@ function runningGateway(line: CommandLine, options: { readonly breaks?: string }
     if (version === options.breaks) return undefined;
     const assistant = new FakeAssistant();
     assistant.facts = { ...assistant.facts, version };
-    assistant.send = async ({ text }) => {
+    assistant.script = async ({ text }) => {
       restarts.push(text);
       version = (await readPointer(line.home))?.version ?? PRESENT;
       throw new Error('The connection to the running assistant was lost.');

@@ -37,7 +37,7 @@ export const accessBehaviours: readonly Behaviour[] = [
       expect(chat.seen).toHaveLength(1);
       expect(chat.asked).toEqual([]);
       expect(bot.fetched()).toBe(before);
-      expect(await stage.assistant.request('inboxList', {})).not.toContainEqual(
+      expect(await stage.assistant.call('inboxList', {})).not.toContainEqual(
         expect.objectContaining({ chat: chat.place.chatId }),
       );
     },

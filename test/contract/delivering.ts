@@ -5,7 +5,7 @@ import { behaviour, type Behaviour } from './behaviour.ts';
 import type { Stage } from './stage.ts';
 
 const outboxOf = async (stage: Stage, chatId: string): Promise<readonly { state: string; reason: string | null }[]> =>
-  (await stage.assistant.request('outboxList', {})).filter(({ chat }) => chat === chatId);
+  (await stage.assistant.call('outboxList', {})).filter(({ chat }) => chat === chatId);
 
 export const deliveryBehaviours: readonly Behaviour[] = [
   behaviour('waits as long as a busy platform says, and arrives once', ['network'], async (stage) => {

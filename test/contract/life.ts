@@ -7,7 +7,7 @@ const LONG = `It begins. ${'A sentence of the answer. '.repeat(12)}It ends.`.tri
 export const lifeBehaviours: readonly Behaviour[] = [
   behaviour('tells in its status that it runs, and since when it heard nothing', [], async (stage) => {
     await (await stage.chat()).asks('hello');
-    const { channels } = await stage.assistant.info();
+    const { channels } = await stage.assistant.call('info', {});
     expect(channels[stage.channel()]).toMatchObject({ state: 'running' });
     if (stage.platform.lacks.network === undefined) {
       expect(Date.now() - (channels[stage.channel()]?.lastInboundAt ?? 0)).toBeLessThan(60_000);
@@ -20,7 +20,7 @@ export const lifeBehaviours: readonly Behaviour[] = [
     async (stage) => {
       const broken = await waitFor(
         async () => {
-          const { channels } = await stage.assistant.info();
+          const { channels } = await stage.assistant.call('info', {});
           return channels['broken']?.state === 'failed' ? channels['broken'] : undefined;
         },
         { what: 'a failed channel' },

@@ -14,7 +14,7 @@ async function reacts(
 ): Promise<void> {
   const { stage, place } = chat;
   const isSent = async (): Promise<boolean> =>
-    (await stage.assistant.request('outboxList', {})).every((item) => item.chat !== place.chatId);
+    (await stage.assistant.call('outboxList', {})).every((item) => item.chat !== place.chatId);
   await waitFor(isSent, { what: 'everything is sent' });
   for (const { emoji, by = chat.by, ...options } of emojis) chat.bot.reacts?.(place, seen, by, emoji, options);
   await stage.settled();

@@ -1,4 +1,5 @@
 import type { Assistant } from '../../src/app.ts';
+import type { AttachedMessage } from '../../src/core/gateway/assistant-port.ts';
 import type { BotBench, Person, Place, PlatformBench, UserMessage, Seen } from './bench.ts';
 
 const ONE_PERSON = 'whoever can open the control socket is the owner';
@@ -62,7 +63,7 @@ class TerminalBench implements BotBench {
   }
 
   sends(place: Place, { text }: UserMessage): string {
-    const sent = this.#assistant?.send({ session: place.chatId, text }, {});
+    const sent = this.#assistant?.open(place.chatId).send({ text });
     // It ends with the process of a restart; what becomes of the words is what the suite looks at.
     sent?.catch(() => {});
     return text;
@@ -90,7 +91,7 @@ class TerminalBench implements BotBench {
   }
 
   #attach(chatId: string): Disposable | undefined {
-    return this.#assistant?.attach(chatId, ({ id, text }) => {
+    const onMessage = ({ id, text }: AttachedMessage): void => {
       this.#chats.get(chatId)?.seen.push({
         id,
         text,
@@ -101,7 +102,8 @@ class TerminalBench implements BotBench {
         buttons: [],
         file: undefined,
       });
-    });
+    };
+    return this.#assistant?.open(chatId, { onMessage });
   }
 
   #nothing(what: string): () => never {

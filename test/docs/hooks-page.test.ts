@@ -90,7 +90,7 @@ const SHOWS: Readonly<Record<string, (run: Run) => Promise<void>>> = {
     world.model.reply(OK);
     world.telegram.userSays(OWNER, 'hi');
     await waitFor(() => chatOf(world).includes(OK), { what: 'the answer' });
-    expect((await world.assistant.info()).warnings.filter((warning) => warning.includes('hook'))).toEqual([]);
+    expect((await world.assistant.call('info', {})).warnings.filter((warning) => warning.includes('hook'))).toEqual([]);
   },
   turnEnd: async (run) => {
     await says(run, OK);
@@ -134,8 +134,8 @@ describe('an example of docs/hooks.md', () => {
       },
     });
     const log = (): Promise<string> => readFile(join(world.home, 'example.log'), 'utf8').catch(() => '');
-    expect((await world.assistant.info()).warnings).not.toContainEqual(expect.stringContaining('The plugin'));
+    expect((await world.assistant.call('info', {})).warnings).not.toContainEqual(expect.stringContaining('The plugin'));
     await SHOWS[names]?.({ world, log });
-    expect(await world.assistant.request('pluginsList', {})).toMatchObject([{ state: 'running' }]);
+    expect(await world.assistant.call('pluginsList', {})).toMatchObject([{ state: 'running' }]);
   });
 });

@@ -102,5 +102,5 @@ function leftAfter(lines: readonly Line[], line: Line): number {
 }
 
 async function isOver({ assistant }: Awaited<ReturnType<typeof startWorld>>): Promise<boolean> {
-  return (await assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null;
+  return (await assistant.call('turnsList', { count: 1 }))[0]?.outcome !== null;
 }

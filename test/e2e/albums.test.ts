@@ -53,7 +53,7 @@ describe('several files of one answer, on Telegram', () => {
     world.telegram.setFaultHandler(({ method }) => (method === 'sendMediaGroup' ? { status: 400 } : undefined));
     await sending(world, pictures(3));
     await asked(world, 5);
-    await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'all is sent' });
+    await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { what: 'all is sent' });
     expect(chatOf(world).toSorted()).toEqual(['Here.', ...shown(pictures(3)), 'Sent.'].toSorted());
   });
 

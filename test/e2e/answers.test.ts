@@ -28,7 +28,7 @@ async function codeOf(world: World, shown: string, chat = OWNER): Promise<string
     () => chatOf(world, chat).find((one) => one.includes(shown) && one.includes('/approve ')),
     { what: `a question with ${shown}` },
   );
-  await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'all is sent' });
+  await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { what: 'all is sent' });
   return /\/approve (\w+)/u.exec(text)?.[1] ?? '';
 }
 
@@ -142,7 +142,7 @@ describe('a corrected message', () => {
     // What was sent before this arrived before it.
     world.telegram.userSays(OWNER, '/deny nothing');
     await said(world, 'There is no open question named nothing.');
-    expect((await world.assistant.request('approvalsList', {})).waiting).toMatchObject([{ code }]);
+    expect((await world.assistant.call('approvalsList', {})).waiting).toMatchObject([{ code }]);
     world.model.setHandler(() => 'Done.');
     world.telegram.userSays(OWNER, `/approve ${code}`);
     await said(world, 'Done.');

@@ -115,7 +115,7 @@ describe('always', () => {
     world.telegram.userSays(OWNER, 'again');
     await reply(world, 'Second.');
     expect(questions(world)).toBe(1);
-    const { remembered } = await world.assistant.request('approvalsList', {});
+    const { remembered } = await world.assistant.call('approvalsList', {});
     expect(remembered).toMatchObject([{ program: ['/usr/bin/ls', '-a', 'one'], createdBy: 'telegram:42' }]);
 
     // Another argument, another folder, a list of commands: asked.
@@ -128,19 +128,17 @@ describe('always', () => {
       world.model.reply({ calls: [{ name: 'exec', arguments: args }] }, `No ${name}.`);
       world.telegram.userSays(OWNER, `try another ${name}`);
       const code = await codeOf(world, nth + 1);
-      expect((await world.assistant.request('approvalsList', {})).waiting).toMatchObject([{ code }]);
+      expect((await world.assistant.call('approvalsList', {})).waiting).toMatchObject([{ code }]);
       world.telegram.userSays(OWNER, `/deny ${code}`);
       await reply(world, `No ${name}.`);
     }
 
-    await world.assistant.request('approvalsForget', { id: remembered[0]?.id ?? '' });
+    await world.assistant.call('approvalsForget', { id: remembered[0]?.id ?? '' });
     world.model.reply(run('ls -a one'), 'Third.');
     world.telegram.userSays(OWNER, 'once more');
     world.telegram.userSays(OWNER, `/deny ${await codeOf(world, 4)}`);
     await reply(world, 'Third.');
-    await expect(world.assistant.request('approvalsForget', { id: 'nothing' })).rejects.toThrow(
-      'There is no permission',
-    );
+    await expect(world.assistant.call('approvalsForget', { id: 'nothing' })).rejects.toThrow('There is no permission');
   });
 
   test('is refused for what could run anything; the question stays open', async () => {
@@ -153,7 +151,7 @@ describe('always', () => {
     expect(made(world, 'a')).toBe(false);
     world.telegram.userSays(OWNER, `/approve ${code}`);
     await reply(world, 'Done.');
-    expect((await world.assistant.request('approvalsList', {})).remembered).toEqual([]);
+    expect((await world.assistant.call('approvalsList', {})).remembered).toEqual([]);
   });
 
   test('comes from the configuration too, for exact commands alone', async () => {
@@ -162,7 +160,9 @@ describe('always', () => {
       config: { tools: { exec: { mode: 'ask', sandbox: 'off', allowCommands } } },
     });
     world.model.reply(run('mkdir listed'), 'Done.', run('/bin/sh -c id'), 'Asked.');
-    expect((await world.assistant.info()).warnings.join()).toMatch(/allowCommands: "\/bin\/sh -c id" is not/u);
+    expect((await world.assistant.call('info', {})).warnings.join()).toMatch(
+      /allowCommands: "\/bin\/sh -c id" is not/u,
+    );
     world.telegram.userSays(OWNER, 'go');
     await reply(world, 'Done.');
     expect(questions(world)).toBe(0);

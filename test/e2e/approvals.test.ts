@@ -22,7 +22,7 @@ async function question(
     world.telegram.sentMessages.filter((sent) => sent.chatId === chat && isQuestion(sent.visibleText));
   await waitFor(() => asked().length > nth, { what: 'a question' });
   // An answer without a code counts once the assistant knows that the question arrived.
-  await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'all is sent' });
+  await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { what: 'all is sent' });
   const { visibleText: text, messageId } = asked()[nth] ?? { visibleText: '', messageId: 0 };
   return { text, messageId, code: /\/approve (\w+)/u.exec(text)?.[1] ?? '' };
 }

@@ -65,8 +65,8 @@ test('what was allowed, approved, declined and refused can be read afterwards: w
   expect(new Set(all.slice(0, 4).map(({ turn }) => turn)).size).toBe(1);
   expect((await stat(join(world.home, 'audit.jsonl'))).mode & 0o777).toBe(0o600);
 
-  const asked = await world.assistant.request('audit', { count: 10, asked: true, about: '' });
+  const asked = await world.assistant.call('audit', { count: 10, asked: true, about: '' });
   expect(asked.map(({ decision }) => decision)).toEqual(['refused', 'refused', 'declined', 'approved', 'refused']);
-  const about = await world.assistant.request('audit', { count: 10, asked: false, about: 'B.TXT' });
+  const about = await world.assistant.call('audit', { count: 10, asked: false, about: 'B.TXT' });
   expect(about).toHaveLength(1);
 });

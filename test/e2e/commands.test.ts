@@ -29,7 +29,7 @@ describe('/status', () => {
   test('names a channel that is configured and switched off, as does the command line', async () => {
     await using world = await startWorld({ config: { channels: { discord: { enabled: false, token: 'unused' } } } });
     expect(await say(world, '/status')).toContain('discord: stopped (switched off: enabled is false in config.json)');
-    expect((await world.assistant.info()).channels['discord']).toMatchObject({ state: 'stopped' });
+    expect((await world.assistant.call('info', {})).channels['discord']).toMatchObject({ state: 'stopped' });
   });
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { worldOfThree } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+import { say } from '../support/say.ts';
 
 // The machine of these tests runs on UTC.
 process.env['TZ'] = 'UTC';
@@ -40,9 +41,9 @@ describe('reminders', () => {
       'Set.',
     );
     const told: (readonly [string | undefined, string])[] = [];
-    using _attached = world.assistant.attach('main', ({ from, text }) => told.push([from, text]));
-    await world.assistant.send({ session: 'main', text: 'remind me of tea' }, {});
-    await world.assistant.send({ session: 'main', text: 'count my mails' }, {});
+    using _attached = world.assistant.open('main', { onMessage: ({ from, text }) => told.push([from, text]) });
+    await say(world.assistant, 'remind me of tea');
+    await say(world.assistant, 'count my mails');
     await waitFor(
       () => told.some(([, text]) => text === 'Ten mails.') && told.some(([, text]) => text === 'Drink tea.'),
     );
@@ -163,7 +164,7 @@ describe('tasks', () => {
     world.telegram.userSays(OWNER, 'look');
     await waitFor(() => world.model.requests.length === 3);
     const ended = async (): Promise<boolean> => {
-      const { runs } = await world.assistant.request('cron', { action: 'show', id: 'look' });
+      const { runs } = await world.assistant.call('cron', { action: 'show', id: 'look' });
       return runs.some(({ execution }) => execution !== 'running');
     };
     await waitFor(ended);
@@ -180,7 +181,7 @@ describe('tasks', () => {
       world.model.reply(cron({ action: 'add', when: 'in 1 second', text: 'look', kind: 'agent' }), 'I will.', words);
       world.telegram.userSays(OWNER, 'look');
       await waitFor(async () => {
-        const { runs } = await world.assistant.request('cron', { action: 'show', id: 'look' });
+        const { runs } = await world.assistant.call('cron', { action: 'show', id: 'look' });
         return runs.some(({ execution }) => execution !== 'running');
       });
       world.telegram.userSays(OWNER, '/cron show look');
@@ -201,7 +202,7 @@ describe('tasks', () => {
     world.telegram.userSays(OWNER, 'look');
     await said(world, 'Rain!');
     const { runs } = await waitFor(async () => {
-      const shown = await world.assistant.request('cron', { action: 'show', id: 'look' });
+      const shown = await world.assistant.call('cron', { action: 'show', id: 'look' });
       return shown.runs.some(({ execution }) => execution !== 'running') ? shown : undefined;
     });
     expect(JSON.stringify(runs)).not.toContain('nothing to report');
@@ -247,13 +248,13 @@ describe('tasks', () => {
     world.model.reply('Hello.');
     world.telegram.userSays(OWNER, 'hello');
     await said(world, 'Hello.');
-    await assistant.request('cron', { action: 'add', job });
+    await assistant.call('cron', { action: 'add', job });
     world.model.setHandler(() => ({ error: { status: 402, message: 'No credit.' } }));
     world.telegram.userSays(OWNER, '/cron run news');
     await said(world, 'The job news failed.');
     const told = world.telegram.sentMessages.at(-1);
     expect(told?.visibleText).toMatch(/Reply to this with \/retry to run it again\.$/u);
-    const { runs } = await assistant.request('cron', { action: 'show', id: 'news' });
+    const { runs } = await assistant.call('cron', { action: 'show', id: 'news' });
     expect(runs[0]).toMatchObject({ execution: 'failed' });
     world.telegram.userSays(OWNER, '/retry');
     await said(world, 'The last run of the job news failed: /cron run news runs it again.');
@@ -339,9 +340,9 @@ test('the command line schedules for the chat in which the owner last wrote', as
   world.telegram.userSays(OWNER, 'hi');
   await said(world, 'Hi.');
   const job = { when: 'in 1 second', text: 'From the terminal', kind: 'message' } as const;
-  await world.assistant.request('cron', { action: 'add', job });
+  await world.assistant.call('cron', { action: 'add', job });
   await said(world, 'From the terminal');
-  await expect(world.assistant.request('cron', { action: 'remove', id: 'none' })).rejects.toThrow(
+  await expect(world.assistant.call('cron', { action: 'remove', id: 'none' })).rejects.toThrow(
     'There is no job "none". There are none.',
   );
 });
@@ -376,7 +377,7 @@ test('in a group /retry names only the jobs of that group', async () => {
     ['party', -100],
   ] as const) {
     const job = { id, kind: 'agent', when: 'every 5h', text: id, chat: `telegram:${chat}` } as const;
-    await world.assistant.request('cron', { action: 'add', job });
+    await world.assistant.call('cron', { action: 'add', job });
     world.telegram.userSays(OWNER, `/cron run ${id}`);
     await said(world, `The job ${id} failed.`, chat);
   }
@@ -395,7 +396,7 @@ test('where the schedule is switched off /retry offers no job that failed', asyn
   world.telegram.userSays(OWNER, 'hello');
   await said(world, 'Hello.');
   const job = { id: 'news', kind: 'agent', when: 'every 5h', text: 'look', chat: `telegram:${OWNER}` } as const;
-  await world.assistant.request('cron', { action: 'add', job });
+  await world.assistant.call('cron', { action: 'add', job });
   world.model.setHandler(() => ({ error: { status: 402, message: 'No credit.' } }));
   world.telegram.userSays(OWNER, '/cron run news');
   await said(world, 'The job news failed.');

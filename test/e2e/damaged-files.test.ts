@@ -60,7 +60,7 @@ test('a memory that lost most of its text while the assistant runs is told withi
     world,
     /^⚠ workspace\/memory\/MEMORY\.md has only 40 bytes left; on .* it had \d+ bytes\. If you did not do that, take it from a backup \(docs\/backup\.md\)\. Earlier versions of MEMORY\.md: \/memory log, \/memory restore ID\.$/u,
   );
-  const { warnings: shown } = await world.assistant.request('health', {});
+  const { warnings: shown } = await world.assistant.call('health', {});
   expect(shown).toContainEqual(expect.stringContaining('MEMORY.md has only 40 bytes left'));
   clock.skip(LATER_MS);
   await world.restart();
@@ -97,8 +97,8 @@ test('what a person writes, and what the assistant itself makes shorter, is no d
   const soul = 'SOUL.md';
   writeFileSync(join(world.workspace, soul), 'Be brief and kind. '.repeat(40));
   await look(world, clock, soul);
-  const { hash } = await world.assistant.request('filesRead', { name: soul });
-  await world.assistant.request('filesWrite', { name: soul, text: 'Be brief.\n', hash });
+  const { hash } = await world.assistant.call('filesRead', { name: soul });
+  await world.assistant.call('filesWrite', { name: soul, text: 'Be brief.\n', hash });
   await look(world, clock, soul);
   await talk(world, 'hello again');
   expect(warnings(world)).toEqual([]);
@@ -122,7 +122,7 @@ test('the tape of a conversation that went while it was open is told within 5 s;
 test('a conversation that was deleted on purpose is not missed', async () => {
   const { world } = await memoryWorld();
   await using _ = world;
-  await world.assistant.request('sessionsDelete', { session: 'telegram:42' });
+  await world.assistant.call('sessionsDelete', { session: 'telegram:42' });
   await talk(world, 'hello once more');
   expect(warnings(world)).toEqual([]);
 });

@@ -17,7 +17,7 @@ async function asks(world: World, text: string, replies: number): Promise<void> 
 }
 
 const isDelivered = (world: World): Promise<unknown> =>
-  waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'an empty outbox' });
+  waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { what: 'an empty outbox' });
 
 describe('an answer whose fate nobody knows', () => {
   test('arrives twice at most, the second time marked, and the next answer says what may be missing', async () => {
@@ -25,7 +25,7 @@ describe('an answer whose fate nobody knows', () => {
     world.model.reply('The first answer.', 'The second.');
     world.telegram.faultNext('sendMessage', 'reset-after', 2);
     await asks(world, 'hello', 2);
-    await waitFor(async () => (await world.assistant.request('outboxList', {}))[0]?.state === 'dead');
+    await waitFor(async () => (await world.assistant.call('outboxList', {}))[0]?.state === 'dead');
     expect(chatOf(world)).toEqual(['The first answer.', '↻ The first answer.']);
     await asks(world, 'and?', 4);
     expect(chatOf(world).slice(2)).toEqual([
@@ -60,7 +60,7 @@ describe('an answer during an outage of minutes', () => {
     expect(tried()).toBe(1);
     world.telegram.setFaultHandler(undefined);
     const after = setInterval(() => clock.skip(10_000), 200);
-    await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, {
+    await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, {
       what: 'an empty outbox',
     }).finally(() => clearInterval(after));
     expect(chatOf(world)).toEqual([...(fault === 'reset-after' ? ['The answer.'] : []), '↻ The answer.']);
@@ -98,7 +98,7 @@ describe('the notice that a message was given up', () => {
     // Seldom enough that a send in flight on a busy machine does not reach its deadline.
     const skipping = setInterval(() => clock.skip(30_000), 500);
     const isRefused = async (): Promise<boolean> =>
-      (await world.assistant.request('outboxList', {})).some(({ state }) => state === 'dead');
+      (await world.assistant.call('outboxList', {})).some(({ state }) => state === 'dead');
     await waitFor(isRefused, { what: 'the notice is refused' }).finally(() => clearInterval(skipping));
     await rm(sessions);
     world.telegram.setFaultHandler(undefined);
@@ -135,7 +135,7 @@ describe('a clock that is put back by six hours', () => {
     world.model.reply('At last.');
     world.telegram.faultNext('sendMessage', { status: 429, retryAfter: 2 });
     world.telegram.userSays(OWNER, 'hello');
-    await waitFor(async () => (await world.assistant.request('outboxList', {}))[0]?.reason);
+    await waitFor(async () => (await world.assistant.call('outboxList', {}))[0]?.reason);
     back = 6 * 3_600_000;
     await waitFor(() => chatOf(world).length === 1, { timeoutMs: 8_000, what: 'the answer' });
     expect(chatOf(world)).toEqual(['At last.']);

@@ -46,7 +46,7 @@ test('a journal whose log has a damaged header is told once to the owner, and in
   world.telegram.userSays(OWNER, 'hello again');
   await waitFor(() => chatOf(world).filter((text) => text === 'Hello.').length >= 2, { what: 'the next answer' });
   await waitFor(() => chatOf(world).some((text) => NOTICE.test(text)), { what: 'the notice' }).catch(() => {});
-  const { warnings } = await world.assistant.request('health', {});
+  const { warnings } = await world.assistant.call('health', {});
   expect(warnings).toContainEqual(expect.stringContaining('state.db-wal was damaged'));
   expect(chatOf(world).filter((text) => NOTICE.test(text))).toHaveLength(1);
 });

@@ -13,7 +13,7 @@ const ANSWER = `It begins. ${'A sentence of the answer. '.repeat(12)}It ends.`.t
 const SLOW = { text: ANSWER, chunkSize: 20, eventDelayMs: 120 };
 
 const emptied = (world: DiscordWorld): Promise<unknown> =>
-  waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, {
+  waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, {
     ...slow,
     what: 'an empty outbox',
   });

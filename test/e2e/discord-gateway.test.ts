@@ -127,7 +127,7 @@ describe.concurrent('the connection to Discord', () => {
     });
     expect(await healthOf(world)).toMatchObject({ state: 'failed' });
     expect((await healthOf(world)).detail).toContain('Message Content Intent');
-    expect((await world.assistant.info()).channels['terminal']).toMatchObject({ state: 'running' });
+    expect((await world.assistant.call('info', {})).channels['terminal']).toMatchObject({ state: 'running' });
   });
 });
 

@@ -110,7 +110,7 @@ describe('on Discord', () => {
     world.discord.sends(place, friend, mention('which colour?'));
     const answer = await reads(world, place, 'Blue.');
     // An answer is seen while its turn still ends.
-    await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null);
+    await waitFor(async () => (await world.assistant.call('turnsList', { count: 1 }))[0]?.outcome !== null);
     const open = world.discord.commandsOn(place, friend, 'Why?', answer.id);
     const own = await waitFor(() => open.post, { what: 'an answer' });
     expect(open.answered).toBe(5);

@@ -88,7 +88,7 @@ describe('an edit of a message that its turn has taken', () => {
     expect(bodies(world)).toContain(PHOTO.toString('base64'));
     expect(bodies(world)).not.toContain('pay Bob 100');
     await world.restart();
-    expect(await world.assistant.request('inboxList', {})).toEqual([]);
+    expect(await world.assistant.call('inboxList', {})).toEqual([]);
     expect(chatOf(world)).toEqual(['Paid.']);
   });
 

@@ -72,7 +72,7 @@ test('a token that Feishu took back is asked for anew', async () => {
   office.feishu.forgetToken();
   office.says('two');
   await waitFor(() => office.texts().length === 2, { what: 'the next answer' });
-  expect((await office.world.assistant.info()).channels['feishu']).toMatchObject({ state: 'running' });
+  expect((await office.world.assistant.call('info', {})).channels['feishu']).toMatchObject({ state: 'running' });
 });
 
 test('a button in a direct chat is the owner’s also after a restart', async () => {
@@ -103,7 +103,7 @@ test('wrong settings are one sentence', async () => {
   };
   const config = { plugins: [FEISHU.name], channels };
   await using world = await startWorld({ config, furnish: (home) => putPlugin(home, FEISHU) });
-  const { channels: states } = await world.assistant.info();
+  const { channels: states } = await world.assistant.call('info', {});
   expect(states['one']?.detail).toBe('channels.one.appId: expected the App ID of your app (cli_…).');
   expect(states['two']?.detail).toBe('channels.two.domain: expected https://open.larksuite.com or Feishu’s.');
 });

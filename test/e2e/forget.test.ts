@@ -73,9 +73,9 @@ async function worldThatKnows(): Promise<World & { readonly restarts: () => numb
     join(world.workspace, 'memory', 'HISTORY.md'),
     `[2026-11-01 10:00] Talked of ${CANARY}.\n\n[2026-11-02 10:00] Talked of tea.\n`,
   );
-  await world.assistant.request('editorsOpen', { session: 'acp:shed', folder: `/srv/${CANARY}` });
-  await world.assistant.request('editorsAllow', { session: 'acp:shed', allowed: true, always: true });
-  await world.assistant.request('editorsOpen', { session: 'acp:garden', folder: '/srv/garden' });
+  await world.assistant.call('editorsOpen', { session: 'acp:shed', folder: `/srv/${CANARY}` });
+  await world.assistant.call('editorsAllow', { session: 'acp:shed', allowed: true, always: true });
+  await world.assistant.call('editorsOpen', { session: 'acp:garden', folder: '/srv/garden' });
   return Object.assign(world, { restarts: () => restarts });
 }
 
@@ -109,11 +109,11 @@ describe('what is to be forgotten', () => {
     });
     expect(await holders(world.home)).toEqual([]);
     // Neither what stood in MEMORY.md nor what it took the place of.
-    expect(await world.assistant.request('memoryFacts', {})).toEqual([]);
-    expect(await world.assistant.request('memoryFacts', { past: true })).toEqual([]);
+    expect(await world.assistant.call('memoryFacts', {})).toEqual([]);
+    expect(await world.assistant.call('memoryFacts', { past: true })).toEqual([]);
 
-    expect(await world.assistant.request('editorsShow', { session: 'acp:shed' })).toBeNull();
-    expect(await world.assistant.request('editorsShow', { session: 'acp:garden' })).toMatchObject({
+    expect(await world.assistant.call('editorsShow', { session: 'acp:shed' })).toBeNull();
+    expect(await world.assistant.call('editorsShow', { session: 'acp:garden' })).toMatchObject({
       folder: '/srv/garden',
     });
 
@@ -146,7 +146,7 @@ describe('what is to be forgotten', () => {
     await writeFile(join(world.workspace, 'diary.md'), `About ${CANARY}.\n`);
     await mkdir(join(world.home, 'backups'), { recursive: true });
     await writeFile(join(world.home, 'backups', 'assistant-2026-11-01.tar.gz'), '');
-    const found = await world.assistant.request('memoryForget', { words: CANARY, erase: true });
+    const found = await world.assistant.call('memoryForget', { words: CANARY, erase: true });
     expect(found).toMatchObject({
       left: ['workspace/diary.md'],
       backups: ['assistant-2026-11-01.tar.gz'],
@@ -159,7 +159,7 @@ describe('what is to be forgotten', () => {
 
   test('is forgotten by a start that goes on where one was cut off', async () => {
     await using world = await worldThatKnows();
-    await world.assistant.request('memoryForget', { words: CANARY, erase: true });
+    await world.assistant.call('memoryForget', { words: CANARY, erase: true });
     await world.assistant[Symbol.asyncDispose]();
     const request = await readFile(join(world.home, 'forget.json'), 'utf8');
     await world.restart();

@@ -226,7 +226,7 @@ describe('whether the owner is told', () => {
     await settle();
     expect(b.outbound()).toBe(1);
     expect(b.asked().filter((request) => toolsOf(request).includes('evaluate_notification'))).toEqual([]);
-    const { own } = await b.world.assistant.request('why', { count: 10 });
+    const { own } = await b.world.assistant.call('why', { count: 10 });
     expect(own).toMatchObject([{ outcome: 'silent', reason: 'it had nothing to report' }]);
   });
 
@@ -253,7 +253,7 @@ describe('whether the owner is told', () => {
     b.world.model.reply(heartbeat('run'), 'The backup ran.', verdict(false, 'as always'));
     await b.beat();
     await waitFor(() => b.look()?.['told'] === 0);
-    const { own } = await b.world.assistant.request('why', { count: 10 });
+    const { own } = await b.world.assistant.call('why', { count: 10 });
     expect(own).toMatchObject([{ what: 'heartbeat: check the backup', outcome: 'silent', reason: 'as always' }]);
   });
 });

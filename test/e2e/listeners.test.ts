@@ -6,13 +6,14 @@ import { systemClock } from '../../src/core/util/clock.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+import { say } from '../support/say.ts';
 
 const broken = (): never => {
   throw new Error('the listener is broken');
 };
 
 const ask = (world: World, text: string, onEvent?: (event: OutboundEvent) => void): Promise<TurnSummary> =>
-  world.assistant.send({ session: 'main', text }, onEvent === undefined ? {} : { onEvent });
+  say(world.assistant, text, onEvent === undefined ? {} : { onEvent });
 
 describe('a program whose listener throws', () => {
   test('at each event still gets its answer; the model is asked once, and the log says it once', async () => {
@@ -57,8 +58,8 @@ describe('a program whose listener throws', () => {
     world.model.reply('Four.', 'Nine.');
     await using client = await connectAssistant(homePaths(world.home).socket, systemClock);
     if (client === undefined) throw new Error('nobody listens');
-    expect((await client.send({ session: 'main', text: 'two and two?' }, { onEvent: broken })).text).toBe('Four.');
-    expect((await client.send({ session: 'main', text: 'three times three?' }, {})).text).toBe('Nine.');
+    expect((await say(client, 'two and two?', { onEvent: broken })).text).toBe('Four.');
+    expect((await say(client, 'three times three?')).text).toBe('Nine.');
   });
 });
 

@@ -25,7 +25,7 @@ test.each<[string, (path: string) => void]>([
       await waitFor(() => chatOf(world).some((text) => text.includes(`${path} was lost or emptied`)), {
         what: 'the notice',
       });
-      const { warnings } = await world.assistant.request('health', {});
+      const { warnings } = await world.assistant.call('health', {});
       expect(warnings).toContainEqual(expect.stringContaining(`${path} was lost or emptied`));
     }
     expect(chatOf(world).filter((text) => text.includes('was lost or emptied'))).toHaveLength(1);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 
-const outbox = (world: World) => world.assistant.request('outboxList', {});
+const outbox = (world: World) => world.assistant.call('outboxList', {});
 const blocked = { status: 403, description: 'Forbidden: bot was blocked by the user' };
 
 describe('the outbox', () => {
@@ -19,10 +19,10 @@ describe('the outbox', () => {
       text: 'The answer.',
       reason: expect.stringContaining('blocked'),
     });
-    await world.assistant.request('outboxRetry', { id: dead?.id ?? '' });
+    await world.assistant.call('outboxRetry', { id: dead?.id ?? '' });
     await waitFor(() => chatOf(world).includes('The answer.'));
     await waitFor(async () => (await outbox(world)).length === 0, { what: 'an empty outbox' });
-    await expect(world.assistant.request('outboxRetry', { id: dead?.id ?? '' })).rejects.toThrow('There is no message');
+    await expect(world.assistant.call('outboxRetry', { id: dead?.id ?? '' })).rejects.toThrow('There is no message');
     expect(chatOf(world)).toEqual(['The answer.']);
   });
 
@@ -32,7 +32,7 @@ describe('the outbox', () => {
     world.telegram.faultNext('sendMessage', { status: 429, retryAfter: 1 }, 1);
     world.telegram.userSays(OWNER, 'hi');
     await waitFor(async () => (await outbox(world)).some(({ reason }) => reason !== null), { what: 'a waiting row' });
-    await world.assistant.request('outboxDrop', { id: (await outbox(world))[0]?.id ?? '' });
+    await world.assistant.call('outboxDrop', { id: (await outbox(world))[0]?.id ?? '' });
     expect(await outbox(world)).toMatchObject([{ state: 'dead', reason: 'dropped by the owner' }]);
     world.model.reply('Another.');
     world.telegram.userSays(OWNER, 'and now?');
@@ -52,18 +52,18 @@ describe('the inbox', () => {
     world.telegram.userSays(OWNER, 'one');
     await waitFor(() => world.model.inFlight === 1);
     world.telegram.userSays(OWNER, 'two');
-    await waitFor(async () => (await world.assistant.request('inboxList', {})).length === 2);
-    const [waiting, running] = await world.assistant.request('inboxList', {});
+    await waitFor(async () => (await world.assistant.call('inboxList', {})).length === 2);
+    const [waiting, running] = await world.assistant.call('inboxList', {});
     expect([waiting, running]).toMatchObject([
       { state: 'accepted', text: 'two', who: 'Person' },
       { state: 'running', text: 'one' },
     ]);
-    await world.assistant.request('inboxDrop', { id: waiting?.id ?? '' });
+    await world.assistant.call('inboxDrop', { id: waiting?.id ?? '' });
     gate.resolve();
     await waitFor(() => chatOf(world).includes('You said: one'));
-    expect(await world.assistant.request('inboxList', {})).toMatchObject([{ state: 'refused', text: 'two' }]);
-    await world.assistant.request('inboxRetry', { id: waiting?.id ?? '' });
+    expect(await world.assistant.call('inboxList', {})).toMatchObject([{ state: 'refused', text: 'two' }]);
+    await world.assistant.call('inboxRetry', { id: waiting?.id ?? '' });
     await waitFor(() => chatOf(world).includes('You said: two'));
-    await waitFor(async () => (await world.assistant.request('inboxList', {})).length === 0);
+    await waitFor(async () => (await world.assistant.call('inboxList', {})).length === 0);
   });
 });

@@ -106,7 +106,7 @@ test('what arrived is not sent again when the homeserver has forgotten the trans
     return sends === 1 ? 'reset-after' : undefined;
   });
   matrix.says(room, BEN, 'hello');
-  await waitFor(async () => sends > 0 && (await matrix.world.assistant.request('outboxList', {})).length === 0, {
+  await waitFor(async () => sends > 0 && (await matrix.world.assistant.call('outboxList', {})).length === 0, {
     what: 'an empty outbox',
   });
   await settled(matrix);
@@ -188,7 +188,7 @@ test('a token that is withdrawn turns the channel off with a sentence', async ()
   matrix.server.cutAll();
   const failed = await waitFor(
     async () => {
-      const { channels } = await matrix.world.assistant.info();
+      const { channels } = await matrix.world.assistant.call('info', {});
       return channels['matrix']?.state === 'failed' ? channels['matrix'] : undefined;
     },
     { what: 'a failed channel' },

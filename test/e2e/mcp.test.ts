@@ -21,7 +21,7 @@ const toolNames = (world: World): readonly string[] => world.model.requests.at(-
 
 test('tools of a server are used from the chat; what they answer is fenced, and a broken server is told of', async () => {
   await using world = await startWorld({ config: { mcpServers } });
-  const names = async (): Promise<string[]> => (await world.assistant.tools()).map(({ name }) => name);
+  const names = async (): Promise<string[]> => (await world.assistant.call('toolsList', {})).map(({ name }) => name);
   await waitFor(async () => (await names()).includes('mcp_fix_echo'));
   const shown = await names();
   expect(
@@ -52,7 +52,7 @@ test('tools of a server are used from the chat; what they answer is fenced, and 
 
 test('what the program itself says about a call stands outside of the fence', async () => {
   await using world = await startWorld({ config: { mcpServers: { fix: mcpServers.fix } } });
-  await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === 'mcp_fix_echo'));
+  await waitFor(async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_fix_echo'));
   const calls = ['mcp_fix_die', 'mcp_fix_fail', 'mcp_fix_echo'];
   world.model.reply(
     ...calls.map((name) => ({ calls: [{ name, arguments: name === 'mcp_fix_echo' ? { text: {} } : {} }] })),
@@ -70,12 +70,12 @@ test('what the program itself says about a call stands outside of the fence', as
 
 test('after a restart the request begins as before, and nothing is started for a greeting', async () => {
   await using world = await startWorld({ config: { mcpServers: { fix: mcpServers.fix } } });
-  await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === 'mcp_fix_echo'));
+  await waitFor(async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_fix_echo'));
   world.model.reply('Hello.', 'Hello again.');
   await say(world, 'hi');
   const before = world.model.requests.at(-1)?.view.tools;
   await world.restart();
   await say(world, 'hi');
   expect(world.model.requests.at(-1)?.view.tools).toEqual(before);
-  expect(await world.assistant.request('mcpList', {})).toMatchObject([{ name: 'fix', state: 'idle' }]);
+  expect(await world.assistant.call('mcpList', {})).toMatchObject([{ name: 'fix', state: 'idle' }]);
 });

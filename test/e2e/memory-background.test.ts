@@ -109,7 +109,7 @@ test('a model that answers without a tool leaves MEMORY.md as it is', async () =
   await say(world, '/new');
   await waitFor(async () => (await note(world, 'HISTORY.md')).includes('They spoke of Mirza, the cat.'));
   expect(await note(world, 'MEMORY.md')).toBe('- Likes tea.\n');
-  expect(await world.assistant.request('memoryLog', {})).toEqual([]);
+  expect(await world.assistant.call('memoryLog', {})).toEqual([]);
 });
 
 test('a model that wants to save a text without words is asked again, and then has failed', async () => {

@@ -15,8 +15,8 @@ const search = (query: string): Step => ({
   calls: [{ name: 'memory_search', arguments: { query, limit: 20 } }],
 });
 const today = (): string => new Date().toISOString().slice(0, 10);
-const facts = (world: World, past = false): ReturnType<World['assistant']['request']> =>
-  world.assistant.request('memoryFacts', { past });
+const facts = (world: World, past = false): ReturnType<World['assistant']['call']> =>
+  world.assistant.call('memoryFacts', { past });
 const start = (): Promise<World> => startWorld({ config: { agent: { timezone: 'UTC' } } });
 
 describe('a fact carries where it comes from', () => {

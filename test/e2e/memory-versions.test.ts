@@ -17,7 +17,7 @@ test('/memory lists the earlier versions in the chat and goes back to one, which
   await say(world, 'I like tea');
   await say(world, 'and coffee');
   const log = await say(world, '/memory log');
-  const versions = await world.assistant.request('memoryLog', {});
+  const versions = await world.assistant.call('memoryLog', {});
   expect(versions).toHaveLength(1);
   const id = versions[0]?.id ?? '';
   expect(log).toContain(`${id}  `);
@@ -25,7 +25,7 @@ test('/memory lists the earlier versions in the chat and goes back to one, which
   expect(log).toContain(`/memory restore ${id}`);
   expect(await say(world, `/memory restore ${id}`)).toContain(`MEMORY.md is restored to version ${id}`);
   expect(await memoryOf(world)).toBe('# Memory\n\n- Likes tea\n');
-  expect((await world.assistant.request('memoryLog', {}))[0]?.reason).toBe(`restore of ${id}`);
+  expect((await world.assistant.call('memoryLog', {}))[0]?.reason).toBe(`restore of ${id}`);
   await say(world, 'hi');
   expect(systemOf(world)).toContain('- Likes tea');
   expect(systemOf(world)).not.toContain('coffee');

@@ -58,22 +58,22 @@ test('the command line lists the versions of MEMORY.md, shows one, and takes it 
   world.model.reply(write, 'Noted.', 'hi');
   await putMemory(world, '- Likes tea.\n');
   await say(world, 'I am Ming');
-  const versions = await world.assistant.request('memoryLog', {});
+  const versions = await world.assistant.call('memoryLog', {});
   expect(versions).toHaveLength(1);
   expect(versions[0]).toMatchObject({ kind: 'kept', size: 13 });
   const id = versions[0]?.id ?? '';
-  expect(await world.assistant.request('memoryShow', { id })).toMatchObject({ text: '- Likes tea.\n' });
-  await world.assistant.request('memoryRestore', { id });
+  expect(await world.assistant.call('memoryShow', { id })).toMatchObject({ text: '- Likes tea.\n' });
+  await world.assistant.call('memoryRestore', { id });
   expect(await note(world, 'MEMORY.md')).toBe('- Likes tea.\n');
   // What it was before can be had back too.
-  const [newest] = await world.assistant.request('memoryLog', {});
-  expect(await world.assistant.request('memoryShow', { id: newest?.id ?? '' })).toMatchObject({
+  const [newest] = await world.assistant.call('memoryLog', {});
+  expect(await world.assistant.call('memoryShow', { id: newest?.id ?? '' })).toMatchObject({
     text: expect.stringContaining('Ming'),
   });
   await say(world, 'hi');
   expect(systemOf(world)).toContain('- Likes tea.');
   expect(systemOf(world)).not.toContain('Ming');
-  await expect(world.assistant.request('memoryRestore', { id: 'nothing' })).rejects.toMatchObject({
+  await expect(world.assistant.call('memoryRestore', { id: 'nothing' })).rejects.toMatchObject({
     code: 'memory-version',
   });
 });
@@ -95,11 +95,11 @@ test('a rewrite that loses more than half of MEMORY.md is kept back unless the o
   await say(world, `/deny ${code()}`);
   await waitFor(() => chatOf(world).some((text) => text.includes('I did not change MEMORY.md')));
   expect(await note(world, 'MEMORY.md')).toBe(memory);
-  const [proposal] = await world.assistant.request('memoryLog', {});
+  const [proposal] = await world.assistant.call('memoryLog', {});
   expect(proposal).toMatchObject({ kind: 'proposed' });
   const notice = chatOf(world).find((text) => text.includes('npm run assistant -- memory restore')) ?? '';
   expect(/npm run assistant -- memory restore (\w+)/u.exec(notice)?.[1]).toBe(proposal?.id);
-  await world.assistant.request('memoryRestore', { id: proposal?.id ?? '' });
+  await world.assistant.call('memoryRestore', { id: proposal?.id ?? '' });
   expect(await note(world, 'MEMORY.md')).toBe('- Nothing.\n');
 });
 
@@ -116,5 +116,5 @@ test('a rewrite that loses more than half of MEMORY.md is made when the owner ag
   await waitFor(() => code() !== '', { what: 'a question' });
   await say(world, `/approve ${code()}`);
   await waitFor(async () => (await note(world, 'MEMORY.md')) === '- Nothing.\n');
-  expect((await world.assistant.request('memoryLog', {})).map(({ kind }) => kind)).toEqual(['kept']);
+  expect((await world.assistant.call('memoryLog', {})).map(({ kind }) => kind)).toEqual(['kept']);
 });

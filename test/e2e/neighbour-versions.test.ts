@@ -32,7 +32,7 @@ test('a home of the version before is brought up to date, with a copy of its jou
     },
   });
   await talk(world, 'Hello', 'Good morning.');
-  expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [{ id: '77', name: 'Bea' }] });
+  expect(await world.assistant.call('pairList', {})).toMatchObject({ people: [{ id: '77', name: 'Bea' }] });
   const copies = await readdir(join(world.home, 'backups'));
   expect(copies).toEqual([expect.stringContaining(String(NOW - 1))]);
 });
@@ -58,7 +58,7 @@ test('a home that a newer version used works with this one and then with that ag
   await world.restart();
   await talk(world, 'What colour is it?', 'Green.');
   expect(asked(world)).toContain('My bicycle is green');
-  expect((await world.assistant.info()).warnings).toContainEqual(expect.stringContaining('laterSetting'));
+  expect((await world.assistant.call('info', {})).warnings).toContainEqual(expect.stringContaining('laterSetting'));
   expect(await readFile(tape, 'utf8')).toContain(JSON.stringify(entry));
   await world.assistant[Symbol.asyncDispose]();
   // The newer version again.

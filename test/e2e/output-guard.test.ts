@@ -115,8 +115,8 @@ describe('a text that a render hook changes is changed', () => {
       { ...chat, id: 'task', kind: 'agent', text: 'tell' },
       { ...chat, id: 'reminder', kind: 'message', text: `Drink ${WORD} tea.` },
     ] as const) {
-      await world.assistant.request('cron', { action: 'add', job });
-      await world.assistant.request('cron', { action: 'run', id: job.id });
+      await world.assistant.call('cron', { action: 'add', job });
+      await world.assistant.call('cron', { action: 'run', id: job.id });
     }
     await waitFor(() => chatOf(world).includes(`Drink ${COVER} tea.`), { what: 'the reminder' });
     await waitFor(() => chatOf(world).includes(COVERED), { what: 'the answer of the task' });

@@ -18,7 +18,7 @@ const telegram = (settings: object): { config: Record<string, unknown> } => ({
   config: { ...NO_SANDBOX, channels: { telegram: settings } },
 });
 
-const warnings = async (world: World): Promise<string> => (await world.assistant.info()).warnings.join('\n');
+const warnings = async (world: World): Promise<string> => (await world.assistant.call('info', {})).warnings.join('\n');
 
 async function code(world: World): Promise<string> {
   const sent = await say(world, 'hello', STRANGER);
@@ -87,8 +87,8 @@ describe('an owner by pairing', () => {
       'Write to it there, then run npm run assistant -- pair approve CODE --owner with the code that it answers.',
     );
     const given = await code(world);
-    expect(await world.assistant.request('pairList', {})).toMatchObject({ hasOwner: false });
-    const approved = await world.assistant.request('pairApprove', { code: given, role: 'owner' });
+    expect(await world.assistant.call('pairList', {})).toMatchObject({ hasOwner: false });
+    const approved = await world.assistant.call('pairApprove', { code: given, role: 'owner' });
     expect(approved).toMatchObject({ id: '77', role: 'owner', may: expect.stringContaining('everything') });
     await waitFor(() => chatOf(world, STRANGER).length === 2);
     expect(await warnings(world)).not.toContain('has no owner');
@@ -114,8 +114,8 @@ describe('an owner by pairing', () => {
 
   test('whose removal leaves nobody is told of at once', async () => {
     await using world = await startWorld(telegram({ allowFrom: [] }));
-    await world.assistant.request('pairApprove', { code: await code(world), role: 'owner' });
-    const removed = await world.assistant.request('pairRemove', { person: 'telegram:77' });
+    await world.assistant.call('pairApprove', { code: await code(world), role: 'owner' });
+    const removed = await world.assistant.call('pairRemove', { person: 'telegram:77' });
     expect(removed.ownerless).toContain('channels.telegram has no owner');
     expect(await warnings(world)).toContain('channels.telegram has no owner');
   });

@@ -65,7 +65,7 @@ describe('a stranger in a direct chat', () => {
     const code = await askForPairing(world);
     world.telegram.userSays(STRANGER, `/pair ${code}`);
     await settled(world);
-    expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [], pending: [{ code }] });
+    expect(await world.assistant.call('pairList', {})).toMatchObject({ people: [], pending: [{ code }] });
   });
 
   test('cannot flood: four accounts at once get three codes', async () => {
@@ -85,7 +85,7 @@ describe('in a group', () => {
     world.telegram.userSays(-100, SECRET_TEXT, { from: { id: STRANGER } });
     await settled(world);
     expect([chatOf(world, -100), chatOf(world, STRANGER)]).toEqual([[], []]);
-    expect(await world.assistant.request('pairList', {})).toMatchObject({ pending: [] });
+    expect(await world.assistant.call('pairList', {})).toMatchObject({ pending: [] });
     expect(world.model.requests).toEqual([]);
     expect(await onDisk(world)).not.toContain(SECRET_TEXT);
   });
@@ -203,7 +203,7 @@ describe('the owner', () => {
     expect(await say(world, '/pair WRONGWRO')).toMatch(/^5 codes were wrong, so pairing is locked for 15 minutes/u);
     expect(await say(world, `/pair ${code}`)).toMatch(/pairing is locked for 15 minutes/u);
     expect(await say(world, '/pair')).toContain('Too many wrong codes: pairing is locked until');
-    expect(await world.assistant.request('pairList', {})).toMatchObject({ people: [] });
+    expect(await world.assistant.call('pairList', {})).toMatchObject({ people: [] });
   });
 
   test('does not do it in a group, where others read along', async () => {
@@ -231,10 +231,10 @@ describe('the owner', () => {
 
 test('somebody let in on one bot is a stranger to another', async () => {
   await using world = await startWorld();
-  await world.assistant.request('pairApprove', { code: await askForPairing(world) });
-  const list = await world.assistant.request('pairList', {});
+  await world.assistant.call('pairApprove', { code: await askForPairing(world) });
+  const list = await world.assistant.call('pairList', {});
   expect(list.people).toMatchObject([{ channel: 'telegram', id: '77', name: 'Person', addedBy: 'terminal' }]);
-  await expect(world.assistant.request('pairRemove', { person: 'telegram2:77' })).rejects.toMatchObject({
+  await expect(world.assistant.call('pairRemove', { person: 'telegram2:77' })).rejects.toMatchObject({
     code: 'pairing-person',
   });
 });

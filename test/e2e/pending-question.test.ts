@@ -11,6 +11,7 @@ import { startFakeOpenAi } from '../support/fake-openai.ts';
 import { startFakeTelegram } from '../support/fake-telegram.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
+import { say } from '../support/say.ts';
 
 const program = await builtProgram();
 
@@ -37,10 +38,7 @@ test('a question that was open when the process was killed counts as a no: nothi
   const first = start();
   const client = await connect();
   let asked = '';
-  const sent = client.send(
-    { session: 'main', text: 'touch it' },
-    { onApproval: (question) => new Promise(() => (asked = question.detail)) },
-  );
+  const sent = say(client, 'touch it', { onApproval: (question) => new Promise(() => (asked = question.detail)) });
   sent.catch(() => {});
   await waitFor(() => asked === 'touch ran', { what: 'the question' });
   const died = new Promise((resolve) => first.once('exit', resolve));
@@ -50,7 +48,7 @@ test('a question that was open when the process was killed counts as a no: nothi
   const second = start();
   await using again = await connect();
   const messages: string[] = [];
-  using _attached = again.attach('main', ({ text }) => messages.push(text));
+  using _attached = again.open('main', { onMessage: ({ text }) => messages.push(text) });
   await waitFor(() => messages.length > 0, { what: 'the answer' });
   expect(messages).toEqual(['I was not allowed to.\n\nNot done: `touch ran` was refused.']);
   expect(model.requests[1]?.view.toolResults[0]?.text).toContain('no one can be asked');

@@ -126,7 +126,7 @@ describe('what exists already', () => {
       providers: [{ kind: 'openai', open: () => ({}) }, { kind: 'echo', open: () => ({}) }] };`;
     await using api = await withEverything({}, { thief });
     const { assistant } = api.world;
-    const { warnings } = await assistant.info();
+    const { warnings } = await assistant.call('info', {});
     for (const what of [
       'the tool "exec"',
       'the tool "bash"',

@@ -133,7 +133,7 @@ describe('a plugin of a wrong shape', () => {
   test('is refused with a sentence that names plugin and field, and everything else runs', async () => {
     const named = Object.fromEntries(Object.entries(wrong).map(([what, [code]]) => [what.replaceAll(' ', '-'), code]));
     await using world = await worldWith({ ...named, fine: tool(`name: 'say_hello', ${FINE}`) });
-    const { warnings } = await world.assistant.info();
+    const { warnings } = await world.assistant.call('info', {});
     for (const [what, [, sentence]] of Object.entries(wrong)) {
       const start = `The plugin "${what.replaceAll(' ', '-')}" does not run: ${sentence}`;
       expect(
@@ -271,7 +271,7 @@ describe('a hook that answers something wrong', () => {
     await using world = await worldWith({ odd: hooks(stages) });
     world.model.reply({ calls: [{ name: 'list_dir', arguments: {} }] }, 'It is empty.');
     expect(await world.assistant.run('look')).toMatchObject({ outcome: 'answered', text: 'It is empty.' });
-    const { warnings } = await world.assistant.info();
+    const { warnings } = await world.assistant.call('info', {});
     for (const [stage, [, sentence]] of Object.entries(stages)) {
       expect(warnings, stage).toContain(`The hook ${stage} of the plugin "odd" failed and was skipped: ${sentence}.`);
     }
@@ -284,7 +284,7 @@ describe('a hook that answers something wrong', () => {
     const { outcome, text } = await world.assistant.run('hi');
     expect(outcome).toBe('failed');
     expect(text).toContain('refused the API key');
-    expect((await world.assistant.info()).warnings).toContain(
+    expect((await world.assistant.call('info', {})).warnings).toContain(
       'The hook onError of the plugin "odd" failed and was skipped: its answer must be a text, but 5 was given.',
     );
   });
@@ -294,7 +294,7 @@ describe('a hook that answers something wrong', () => {
     await using world = await worldWith({ odd: plugin(hooks) });
     world.model.reply('fine');
     expect(await world.assistant.run('hi')).toMatchObject({ outcome: 'answered', text: 'fine' });
-    expect((await world.assistant.info()).warnings).toContain(
+    expect((await world.assistant.call('info', {})).warnings).toContain(
       'The hook runModel of the plugin "odd" failed and was skipped: no wires.',
     );
   });
@@ -305,7 +305,7 @@ describe('a hook that answers something wrong', () => {
       await using world = await worldWith({ odd: plugin(`hooks: { beforeModel: () => (${answer}) }`) });
       world.model.reply('fine');
       expect(await world.assistant.run('hi')).toMatchObject({ outcome: 'answered', text: 'fine' });
-      expect((await world.assistant.info()).warnings).toContainEqual(
+      expect((await world.assistant.call('info', {})).warnings).toContainEqual(
         expect.stringMatching(/^The hook beforeModel of the plugin "odd" failed and was skipped: its answer/u),
       );
     },

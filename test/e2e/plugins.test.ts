@@ -41,24 +41,27 @@ describe('a channel of a plugin', () => {
   test('is one like any other: in the configuration, in the status, with people, delivery and the outbox', async () => {
     const config = settings();
     await using world = await startWorld({ config });
-    expect((await world.assistant.info()).warnings).toContainEqual(
+    expect((await world.assistant.call('info', {})).warnings).toContainEqual(
       expect.stringContaining('The plugin "paper-mail" does not run: there is no such package in '),
     );
-    expect((await world.assistant.info()).channels['letters']?.detail).toContain(
+    expect((await world.assistant.call('info', {})).channels['letters']?.detail).toContain(
       '"paper-mail" is not a kind of channel',
     );
 
     await install(world);
     await world.restart();
-    expect((await world.assistant.info()).channels['letters']).toMatchObject({
+    expect((await world.assistant.call('info', {})).channels['letters']).toMatchObject({
       state: 'failed',
       detail: 'channels.letters.folder: expected the folder of the letters.',
     });
 
     Object.assign(config.channels['letters'] ?? {}, { folder: letters(world) });
     await world.restart();
-    expect((await world.assistant.info()).channels['letters']).toMatchObject({ kind: 'paper-mail', state: 'running' });
-    expect(await world.assistant.request('pluginsList', {})).toEqual([
+    expect((await world.assistant.call('info', {})).channels['letters']).toMatchObject({
+      kind: 'paper-mail',
+      state: 'running',
+    });
+    expect(await world.assistant.call('pluginsList', {})).toEqual([
       { name: 'paper-mail', version: '1.2.0', state: 'running' },
     ]);
 
@@ -76,7 +79,7 @@ describe('a channel of a plugin', () => {
     expect(world.model.requests).toHaveLength(1);
 
     await write(world, '3', 'ann', 'and now?');
-    const outbox = () => world.assistant.request('outboxList', {});
+    const outbox = () => world.assistant.call('outboxList', {});
     await waitFor(async () => (await outbox())[0]?.state === 'dead', { what: 'a dead letter' });
     expect(await outbox()).toMatchObject([
       { channel: 'letters', chat: 'ann', state: 'dead', reason: 'nobody lives there' },
@@ -128,10 +131,10 @@ describe('a channel of a plugin', () => {
     await using world = await startWorld();
     await install(world);
     await world.restart();
-    expect(await world.assistant.request('pluginsList', {})).toEqual([
+    expect(await world.assistant.call('pluginsList', {})).toEqual([
       { name: 'paper-mail', version: '1.2.0', state: 'not enabled' },
     ]);
-    expect((await world.assistant.info()).channels).not.toHaveProperty('paper-mail');
+    expect((await world.assistant.call('info', {})).channels).not.toHaveProperty('paper-mail');
   });
 });
 
@@ -149,7 +152,7 @@ describe('a plugin', () => {
     await put('outside', '../broken/index.mjs', '');
     await put('nothing', './index.mjs', 'export default { name: "nothing", channels: [{ kind: "x" }] }');
     await world.restart();
-    const { warnings } = await world.assistant.info();
+    const { warnings } = await world.assistant.call('info', {});
     expect(warnings).toContain('The plugin "broken" does not run: no paper.');
     expect(warnings).toContainEqual(expect.stringMatching(/^The plugin "outside" does not run: there is no such/u));
     expect(warnings).toContainEqual(

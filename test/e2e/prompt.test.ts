@@ -167,7 +167,7 @@ describe('the system prompt', () => {
     expect(reply).toMatch(/SOUL\.md: \d+ tokens \(\d+ characters\)/u);
     expect(reply).toMatch(/tools: [\d,]+ tokens \(\d+\)/u);
     expect(reply).toMatch(/conversation: \d+ tokens \(2 messages\)/u);
-    const prompt = await world.assistant.request('prompt', { session: 'telegram:42' });
+    const prompt = await world.assistant.call('prompt', { session: 'telegram:42' });
     expect(prompt.layers.map(({ text }) => text).join('\n\n---\n\n')).toBe(systemOf(world));
     expect(prompt.conversation.messages).toBe(2);
   });
@@ -176,7 +176,7 @@ describe('the system prompt', () => {
     await using world = await startWorld();
     await put(world, 'memory/MEMORY.md', '- The owner is called Ming.');
     const shown = async (session: string): Promise<string> =>
-      JSON.stringify((await world.assistant.request('prompt', { session })).layers);
+      JSON.stringify((await world.assistant.call('prompt', { session })).layers);
     expect(await shown('terminal:main')).toContain('Ming');
     expect(await shown('telegram:-100')).not.toContain('Ming');
   });

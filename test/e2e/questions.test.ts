@@ -11,6 +11,7 @@ import { systemClock } from '../../src/core/util/clock.ts';
 import { call, GROUP } from '../support/three-people.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+import { say } from '../support/say.ts';
 
 const ASKING = { tools: { exec: { mode: 'ask', sandbox: 'off' } } };
 const runs = (command: string): object => ({ calls: [{ name: 'exec', arguments: { command } }] });
@@ -48,11 +49,11 @@ describe('what a person is asked about is what will run', () => {
     world.telegram.userSays(OWNER, 'go on');
     const { text, code } = await question(world);
     expect(text).toContain(command);
-    const { waiting } = await remote.request('approvalsList', {});
+    const { waiting } = await remote.call('approvalsList', {});
     expect(waiting.map(({ detail }) => detail)).toEqual([command]);
     world.telegram.userSays(OWNER, `/approve ${code}`);
     await waitFor(() => chatOf(world).includes('Done.'));
-    const [entry] = await remote.request('audit', { count: 1, asked: true, about: 'exec' });
+    const [entry] = await remote.call('audit', { count: 1, asked: true, about: 'exec' });
     expect(entry?.what).toBe(`exec ${JSON.stringify({ command })}`);
     expect(await readFile(join(world.home, 'audit.jsonl'), 'utf8')).toContain(JSON.stringify(entry?.what));
   });
@@ -69,7 +70,7 @@ describe('what a person is asked about is what will run', () => {
         asked.push(one);
         return false;
       };
-      await remote.send({ session: 'main', text: 'go on' }, { onApproval });
+      await say(remote, 'go on', { onApproval });
     }
     expect(asked.map(({ detail }) => detail)).toEqual(BEHIND_SECRETS);
     expect(existsSync(join(world.workspace, 'pwned'))).toBe(false);
@@ -183,7 +184,7 @@ test('what was allowed for good and may be no more is forgotten at the next star
   await world.restart();
   await waitFor(() => told().length > 0, { what: 'the notice' });
   expect(told()[0]).toMatch(/^1 command that you had allowed for good asks again[^]*\/usr\/bin\/git commit -m wip$/u);
-  const { remembered } = await world.assistant.request('approvalsList', {});
+  const { remembered } = await world.assistant.call('approvalsList', {});
   expect(remembered.map(({ program }) => program)).toEqual([['/usr/bin/uptime']]);
   await world.restart();
   world.model.reply('Again.');

@@ -37,7 +37,7 @@ describe('reactions to a person’s message', () => {
     world.model.reply({ text: 'Done.', delayMs: 1_500 });
     world.telegram.userSays(OWNER, 'do it');
     await replies(world, 1);
-    const { channels } = await world.assistant.info();
+    const { channels } = await world.assistant.call('info', {});
     expect(channels['telegram']).toMatchObject({
       state: 'running',
       detail: 'Telegram does not let bots react with 🛠: choose others in channels.telegram.reactions.',
@@ -95,7 +95,7 @@ describe('a reaction of a person', () => {
     world.telegram.userSays(OWNER, 'what now?');
     await replies(world, 1);
     const [answer] = world.telegram.sentMessages;
-    await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'it is sent' });
+    await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { what: 'it is sent' });
     world.telegram.userReacts(OWNER, answer?.messageId ?? 0, { after: ['👎'] });
     await accepted(world);
     await world.restart();
@@ -120,7 +120,7 @@ describe('a reaction of a person', () => {
     world.telegram.userSays(OWNER, '/status');
     await waitFor(() => chatOf(world).some((text) => text.includes('odel')), { what: 'the status' });
     expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
-    expect((await world.assistant.request('approvalsList', {})).waiting).toHaveLength(1);
+    expect((await world.assistant.call('approvalsList', {})).waiting).toHaveLength(1);
     const code = /\/approve (?<code>\w+)/u.exec(question.visibleText)?.groups?.['code'] ?? '';
     world.telegram.userPresses(OWNER, question.messageId, `deny:${code}`);
     await waitFor(() => chatOf(world).some((text) => text.includes('As you wish.')), { what: 'the end' });
@@ -140,7 +140,7 @@ describe('on a platform that refuses them', () => {
     world.discord.sends(world.direct, world.owner, 'two');
     await reads(world, world.direct, 'Second.');
     expect(reacting()).toBe(1);
-    expect((await world.assistant.info()).channels['discord']).toMatchObject({
+    expect((await world.assistant.call('info', {})).channels['discord']).toMatchObject({
       state: 'running',
       detail: expect.stringContaining('may not add reactions in some channel'),
     });
@@ -155,7 +155,7 @@ describe('on a platform that refuses them', () => {
       await waitFor(() => postsIn(world).includes(answer), { what: answer });
     }
     expect(world.slack.calls.filter(({ method }) => method === 'reactions.add')).toHaveLength(1);
-    expect((await world.assistant.info()).channels['slack']).toMatchObject({
+    expect((await world.assistant.call('info', {})).channels['slack']).toMatchObject({
       state: 'running',
       detail: expect.stringContaining('add the scope reactions:write'),
     });
@@ -164,7 +164,9 @@ describe('on a platform that refuses them', () => {
   test('Slack: an emoji without a known name is named in the status; names and tones of skin are understood', async () => {
     const reactions = { seen: '🦩', working: ':hammer:', done: '✅' };
     await using world = await startSlackWorld({ slack: { reactions } });
-    expect((await world.assistant.info()).channels['slack']?.detail).toContain('No name in Slack is known for 🦩');
+    expect((await world.assistant.call('info', {})).channels['slack']?.detail).toContain(
+      'No name in Slack is known for 🦩',
+    );
     world.model.reply({ text: 'First.', delayMs: 1_500 }, 'Second.');
     world.slack.sends(SLACK_OWNER, DIRECT, 'one');
     await waitFor(() => postsIn(world).includes('First.'), { what: 'an answer' });
@@ -173,7 +175,7 @@ describe('on a platform that refuses them', () => {
     await waitFor(() => named().length === 2, { what: 'both states' });
     expect(named()).toEqual(['hammer', 'white_check_mark']);
     const post = world.slack.sentPosts.at(-1);
-    const isSent = async (): Promise<boolean> => (await world.assistant.request('outboxList', {})).length === 0;
+    const isSent = async (): Promise<boolean> => (await world.assistant.call('outboxList', {})).length === 0;
     await waitFor(isSent, { what: 'an answer that is known to have arrived' });
     world.slack.reacts(SLACK_OWNER, { chatId: DIRECT, ts: post?.ts ?? '' }, '+1::skin-tone-3', false);
     await waitFor(() => world.slack.sockets.unacknowledged.length === 0, { what: 'the reaction taken' });

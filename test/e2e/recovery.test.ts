@@ -9,6 +9,7 @@ import { CommandLine } from '../cli/command-line.ts';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
+import { say } from '../support/say.ts';
 
 describe('a start', () => {
   test('goes on without a session whose file cannot be read, tells its chat, and takes the turn up once it can', async () => {
@@ -44,14 +45,14 @@ describe('a start', () => {
       /^I cannot read the file of this conversation \(EISDIR\), so I cannot continue with “the question” yet\./u,
     );
     const named = expect.stringContaining(`${tape} can't be read`);
-    expect((await world.assistant.request('health', {})).warnings).toContainEqual(named);
+    expect((await world.assistant.call('health', {})).warnings).toContainEqual(named);
     const line = new CommandLine();
     await line.run('doctor', '--offline', '--home', world.home);
     expect(line.out).toContain(`${tape} can't be read`);
     await rm(tape, { recursive: true });
     await waitFor(() => chatOf(world).length === 2, { timeoutMs: 60_000, what: 'the answer' });
     expect(chatOf(world)[1]).toBe('The answer.');
-    expect((await world.assistant.request('health', {})).warnings).not.toContainEqual(named);
+    expect((await world.assistant.call('health', {})).warnings).not.toContainEqual(named);
   });
 
   test('fetches a photo that waited across it once its platform is connected', async () => {
@@ -123,10 +124,10 @@ describe('an orderly stop', () => {
     world.model.reply({ fault: 'hang' });
     await using client = await connectAssistant(homePaths(world.home).socket, systemClock);
     if (client === undefined) throw new Error('nobody listens');
-    const first = client.send({ session: 'main', text: 'a long job' }, {}).catch((error: unknown) => error);
+    const first = say(client, 'a long job').catch((error: unknown) => error);
     await waitFor(() => world.model.inFlight === 1);
-    const second = client.send({ session: 'main', text: 'and another' }, {}).catch((error: unknown) => error);
-    await waitFor(async () => (await client.info()).pid === process.pid);
+    const second = say(client, 'and another').catch((error: unknown) => error);
+    await waitFor(async () => (await client.call('info', {})).pid === process.pid);
     world.model.setHandler(() => 'Done.');
     await world.restart();
     expect(await first).toMatchObject({ code: 'connection-lost' });

@@ -42,7 +42,7 @@ describe('a setting that is live', () => {
     expect(lastBody(world)).toMatchObject({ temperature: 0.3, model: 'other-model' });
     expect(JSON.stringify(lastBody(world))).toContain('777');
     expect(world.model.requests.at(-1)?.view.tools).not.toContain('web_fetch');
-    expect((await world.assistant.info()).model).toBe('openai/other-model');
+    expect((await world.assistant.call('info', {})).model).toBe('openai/other-model');
     expect(world.telegram.calls.filter(({ method }) => method === 'getMe')).toHaveLength(polls);
   });
 
@@ -121,10 +121,11 @@ test('a refused key that is corrected in the file needs no restart before /retry
 
 test('an MCP server is started, replaced and stopped alone', async () => {
   await using world = await startWorld();
-  const names = async (): Promise<readonly string[]> => (await world.assistant.tools()).map(({ name }) => name);
+  const names = async (): Promise<readonly string[]> =>
+    (await world.assistant.call('toolsList', {})).map(({ name }) => name);
   const server = { command: process.execPath, args: [FIXTURE_SERVER] };
   const state = async (name: string): Promise<string | undefined> =>
-    (await world.assistant.request('mcpList', {})).find((one) => one.name === name)?.state;
+    (await world.assistant.call('mcpList', {})).find((one) => one.name === name)?.state;
   expect(await taken(world, (settings) => (settings['mcpServers'] = { one: server }))).toEqual([
     'mcpServers.one: rebuild',
   ]);
@@ -150,11 +151,11 @@ test('a setting that needs a restart keeps its value until then, and the status 
   const change = (value: unknown) => (settings: Settings) => (settings['tools'] = { exec: value } as Settings[string]);
   expect(await taken(world, change({ mode: 'off' }))).toEqual(['tools.exec.mode: restart']);
   const warning = 'Changed, and in force after a restart (/restart): tools.exec.mode.';
-  expect((await world.assistant.info()).warnings).toContain(warning);
+  expect((await world.assistant.call('info', {})).warnings).toContain(warning);
   world.model.setHandler(() => 'Hello.');
   expect(await say(world, '/status')).toContain('Changed, and in force after a restart');
   expect(await taken(world, change({}))).toEqual(['tools.exec.mode: restart']);
-  expect((await world.assistant.info()).warnings).not.toContain(warning);
+  expect((await world.assistant.call('info', {})).warnings).not.toContain(warning);
 });
 
 test('edits that are wrong change nothing, and the owner is told of each once, with line and column', async () => {

@@ -71,7 +71,7 @@ test('what was open at the time of a backup ends after its restore, with one not
   world.telegram.userSays(OWNER, 'and another');
   const file = join(folder.path, 'backup.tar.gz');
   const line = new CommandLine();
-  await waitFor(async () => (await world.assistant.request('inboxList', {})).length === 2, { what: 'both messages' });
+  await waitFor(async () => (await world.assistant.call('inboxList', {})).length === 2, { what: 'both messages' });
   expect(await line.run('backup', '--home', world.home, '--out', file)).toBe(0);
   await world.assistant[Symbol.asyncDispose]();
   const next = join(folder.path, 'next');
@@ -88,7 +88,7 @@ test('what was open at the time of a backup ends after its restore, with one not
   // The model reads that the first was left open, and nothing was asked of it for the others.
   expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('was not finished when the backup was made');
   expect(world.model.requests).toHaveLength(2);
-  const waiting = await assistant.request('inboxList', {});
+  const waiting = await assistant.call('inboxList', {});
   expect(waiting.map(({ text }) => text).toSorted()).toEqual(['and another', 'the question']);
   // The next start has nothing more to end.
   await world.restart(next);
@@ -131,7 +131,7 @@ test('a command that ran between the copy of the journal and the copy of its con
   world.telegram.userSays(OWNER, 'good morning');
   await waitFor(() => chatOf(world).at(-1) === 'Good morning.', { what: 'an answer' });
   expect(await readFile(effects, 'utf8')).toBe('ran\n');
-  expect((await assistant.request('inboxList', {})).map(({ text }) => text)).toEqual(['pay the bill']);
+  expect((await assistant.call('inboxList', {})).map(({ text }) => text)).toEqual(['pay the bill']);
 });
 
 test('jobs that were due between a backup and its restore do not run again, and the owner is told which', async () => {
@@ -141,7 +141,7 @@ test('jobs that were due between a backup and its restore do not run again, and 
   await using world = await startWorld({ clock, config: { tools: { exec: { mode: 'full', sandbox: 'off' } } } });
   const { assistant } = world;
   const add = async (id: string, kind: 'message' | 'agent' | 'command', when: string, text: string): Promise<void> => {
-    await assistant.request('cron', { action: 'add', job: { id, kind, when, text, chat: `telegram:${OWNER}` } });
+    await assistant.call('cron', { action: 'add', job: { id, kind, when, text, chat: `telegram:${OWNER}` } });
   };
   world.telegram.userSays(OWNER, 'hello');
   world.model.reply('Hello.');
@@ -177,7 +177,7 @@ test('jobs that were due between a backup and its restore do not run again, and 
       /^I may have sent the reminder pills of .* already, before I was restored from a backup\. In case I didn't: Take the pills\.$/u,
     ),
   ]);
-  const { runs } = await restored.request('cron', { action: 'show', id: 'pay' });
+  const { runs } = await restored.call('cron', { action: 'show', id: 'pay' });
   expect(runs.find(({ execution }) => execution === 'skipped')).toMatchObject({
     execution: 'skipped',
     reason: expect.stringContaining('restored'),
@@ -201,7 +201,7 @@ test('jobs that a restore skipped are not offered with /cron run where the sched
   world.model.reply('Hello.');
   await waitFor(() => chatOf(world).length === 1, { what: 'the first answer' });
   const job = { id: 'pills', kind: 'message', when: 'in 15 minutes', text: 'Take the pills.' } as const;
-  await world.assistant.request('cron', { action: 'add', job: { ...job, chat: `telegram:${OWNER}` } });
+  await world.assistant.call('cron', { action: 'add', job: { ...job, chat: `telegram:${OWNER}` } });
   const line = new CommandLine();
   line.clock = clock;
   const file = join(folder.path, 'backup.tar.gz');

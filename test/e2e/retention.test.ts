@@ -272,5 +272,5 @@ test('/status tells the owner how large each store is and what went last', async
   expect(chatOf(world).at(-1)).toMatch(
     /Storage: [\d.]+ MB \(.*journal [\d.]+ MB.*\); cleaned up within the last hour/u,
   );
-  expect((await world.assistant.info()).storage).toMatch(/^[\d.]+ MB \(/u);
+  expect((await world.assistant.call('info', {})).storage).toMatch(/^[\d.]+ MB \(/u);
 });

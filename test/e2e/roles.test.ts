@@ -139,7 +139,7 @@ const IN_OPEN_GROUPS = { stay_silent: 'guest' } satisfies Record<string, Role>;
 describe('a tool', () => {
   test('is in the table of rights, whatever it is', async () => {
     await using world = await worldOfThree();
-    const tools = await world.assistant.tools();
+    const tools = await world.assistant.call('toolsList', {});
     expect(Object.fromEntries(tools.map(({ name, role }) => [name, role]))).toEqual({ ...TOOLS, ...IN_OPEN_GROUPS });
   });
 

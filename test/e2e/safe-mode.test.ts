@@ -76,7 +76,7 @@ const isNotice = (text: string): boolean => text.startsWith('I am in safe mode')
 const reminders = (world: World): number => chatOf(world).filter(isReminder).length;
 const notices = (world: World): number => chatOf(world).filter(isNotice).length;
 const hasServer = async (world: World): Promise<boolean> =>
-  (await world.assistant.tools()).some(({ name }) => name.startsWith('mcp_fix'));
+  (await world.assistant.call('toolsList', {})).some(({ name }) => name.startsWith('mcp_fix'));
 
 describe('safe mode', () => {
   test('begins with the sixth start within five minutes: it answers, says so, and sends only the reminder with a fixed text', async () => {
@@ -86,14 +86,16 @@ describe('safe mode', () => {
     expect(chatOf(world).find(isNotice)).toMatch(
       /^I am in safe mode, because I was started 6 times within five minutes/u,
     );
-    expect((await world.assistant.info()).warnings).toContainEqual(expect.stringMatching(/^I am in safe mode/u));
-    expect(await world.assistant.request('pluginsList', {})).toMatchObject([{ name: 'louder', state: 'safe mode' }]);
-    expect(await world.assistant.request('mcpList', {})).toMatchObject([{ name: 'fix', state: 'off' }]);
+    expect((await world.assistant.call('info', {})).warnings).toContainEqual(
+      expect.stringMatching(/^I am in safe mode/u),
+    );
+    expect(await world.assistant.call('pluginsList', {})).toMatchObject([{ name: 'louder', state: 'safe mode' }]);
+    expect(await world.assistant.call('mcpList', {})).toMatchObject([{ name: 'fix', state: 'off' }]);
     expect(await hasServer(world)).toBe(false);
     const asked = world.model.requests.length;
     for (let minutes = 0; minutes < 20; minutes += 1) {
       clock.skip(MINUTE);
-      expect(await world.assistant.info()).toBeDefined();
+      expect(await world.assistant.call('info', {})).toBeDefined();
     }
     world.model.reply('Still here.');
     expect(await say(world, 'are you there?')).toBe('Still here.');
@@ -141,7 +143,7 @@ describe('safe mode', () => {
     await using loop = await brokenDown(5);
     const { world, clock } = loop;
     // Otherwise the clock skips over the time that a send may take, and the notice is sent again.
-    await waitFor(async () => notices(world) === 1 && (await world.assistant.request('outboxList', {})).length === 0, {
+    await waitFor(async () => notices(world) === 1 && (await world.assistant.call('outboxList', {})).length === 0, {
       what: 'the notice has arrived',
     });
     clock.skip(29 * MINUTE);

@@ -100,7 +100,7 @@ beforeAll(async () => {
   // An owner's next message would answer a question that still waits.
   await agreeing(scopes, async () => {
     const written = (await note(scopes.world, 'HISTORY.md')).match(/They talked\./gu)?.length ?? 0;
-    const { waiting } = await scopes.world.assistant.request('approvalsList', {});
+    const { waiting } = await scopes.world.assistant.call('approvalsList', {});
     return written >= chats.size && waiting.length === 0;
   });
   summed = model.asides.slice(summaries).map((request) => {

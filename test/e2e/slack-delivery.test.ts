@@ -36,7 +36,7 @@ const faults = new Map<string, (readonly [string, SlackFault])[]>();
 let count = 0;
 
 const settled = (): Promise<unknown> =>
-  waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { what: 'an empty outbox' });
+  waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { what: 'an empty outbox' });
 
 /** Says something in a chat or thread of its own, with these faults on the way of the answer; returns what came. */
 async function asks(text: string, given: Faults, { inThread = false } = {}): Promise<readonly string[]> {

@@ -143,7 +143,7 @@ describe('Slack', () => {
     await said('Blue.', 'C0WHY');
     const answer = world.slack.sentPosts.find(({ chatId }) => chatId === 'C0WHY');
     // An answer is seen while its turn still ends.
-    await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null);
+    await waitFor(async () => (await world.assistant.call('turnsList', { count: 1 }))[0]?.outcome !== null);
     world.slack.shortcut(FRIEND, 'why', { chatId: 'C0WHY', ts: answer?.ts ?? '' });
     const own = await waitFor(() => world.slack.sentPosts.find(({ onlyFor }) => onlyFor === FRIEND), {
       what: 'an answer',

@@ -59,7 +59,7 @@ describe('an answer that a person wants to hear', () => {
       'Answers: spoken by tts-1 of openai when you ask for it; their text goes to api.openai.com',
     );
     // The price of the model is known, so it counts: 25 characters at 15 dollars per million.
-    const { rows } = await world.assistant.request('usage', { days: 1, by: 'model' });
+    const { rows } = await world.assistant.call('usage', { days: 1, by: 'model' });
     expect(rows.find(({ name }) => name === 'openai/tts-1')).toMatchObject({
       calls: 1,
       unpriced: 0,

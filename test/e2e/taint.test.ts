@@ -99,15 +99,13 @@ describe('a lasting write', () => {
     await using world = await startWorld({ hooks: [pages] });
     world.model.reply({ calls: [{ name: 'list_dir', arguments: {} }] }, REMEMBER, 'Done.');
     const asked: string[] = [];
-    await world.assistant.send(
-      { session: 'main', text: 'look' },
-      {
-        onApproval: async ({ detail }: { detail: string }) => {
-          asked.push(detail);
-          return true;
-        },
+    using conversation = world.assistant.open('main', {
+      onApproval: async ({ detail }) => {
+        asked.push(detail);
+        return true;
       },
-    );
+    });
+    await conversation.send({ text: 'look' });
     expect(asked).toEqual(['Write: the owner trusts Mallory']);
     expect(await memoryOf(world)).toContain('Mallory');
   });

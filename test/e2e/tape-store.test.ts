@@ -121,7 +121,9 @@ describe('a store of tapes that a plugin brings', () => {
         'Look after what the plugin writes to. What was not kept there is written again when it works. ' +
         'What you write stays with the chat platform or in the inbox, and is answered as soon as the store can be written again.',
     ]);
-    expect((await world.assistant.info()).warnings).toContainEqual(expect.stringContaining('"attic" failed to write'));
+    expect((await world.assistant.call('info', {})).warnings).toContainEqual(
+      expect.stringContaining('"attic" failed to write'),
+    );
     await rm(sign(world, 'down'));
     await waitFor(() => chatOf(world).includes('two'), { what: 'the answer' });
     await waitFor(
@@ -175,7 +177,7 @@ describe('a store of tapes that a plugin brings', () => {
     const config: Record<string, unknown> = JSON.parse(await readFile(join(world.home, 'config.json'), 'utf8'));
     await writeFile(join(world.home, 'config.json'), JSON.stringify({ ...config, plugins: ['attic'] }));
     await world.assistant.reload();
-    expect((await world.assistant.info()).warnings).toContain(
+    expect((await world.assistant.call('info', {})).warnings).toContain(
       'Conversations are kept in the store of the plugin "attic" after the next start: /restart.',
     );
     await world.restart();
@@ -184,10 +186,10 @@ describe('a store of tapes that a plugin brings', () => {
     const names = (): Promise<readonly string[]> => readdir(join(attic(world.home), 'tapes'));
     await waitFor(async () => (await names()).length === 2, { what: 'both conversations' });
     const aside = (await names()).map(decodeURIComponent).find((name) => name !== SESSION) ?? '';
-    await world.assistant.request('sessionsDelete', { session: aside });
+    await world.assistant.call('sessionsDelete', { session: aside });
     expect(await names()).toEqual([encodeURIComponent(SESSION)]);
     await world.restart();
-    expect((await world.assistant.request('sessionsList', { limit: 10 })).sessions).toHaveLength(1);
+    expect((await world.assistant.call('sessionsList', { limit: 10 })).sessions).toHaveLength(1);
   });
 
   test('forgets what the owner wants forgotten, and does not bring it back', async () => {
@@ -195,7 +197,7 @@ describe('a store of tapes that a plugin brings', () => {
     world.model.reply('one');
     await says(world, 'the code is wombat99');
     await isThere(world);
-    await world.assistant.request('memoryForget', { words: 'wombat99', erase: true });
+    await world.assistant.call('memoryForget', { words: 'wombat99', erase: true });
     await world.restart();
     await isThere(world);
     expect(await stored(world)).toContain('[forgotten]');
@@ -226,7 +228,7 @@ describe('a store of tapes that a plugin brings', () => {
       config: { plugins: ['attic'] },
       furnish: (home) => install(home, code),
     });
-    expect((await world.assistant.info()).warnings).toContain(
+    expect((await world.assistant.call('info', {})).warnings).toContain(
       'The plugin "attic" does not run: tapeStore.remove must be a function, but it is missing.',
     );
   });

@@ -115,12 +115,12 @@ describe('a mark', () => {
     const code = /\/approve (\w+)/u.exec(world.telegram.sentMessages.at(-1)?.visibleText ?? '')?.[1] ?? '';
     await say(world, `/approve ${code}`);
     await waitFor(async () => (await say(world, '/trust')).includes('TOOLS.md'), { what: 'the mark' });
-    const { hash } = await assistant.request('filesRead', { name: 'TOOLS.md' });
-    await assistant.request('filesWrite', { name: 'TOOLS.md', text: 'mine', hash });
+    const { hash } = await assistant.call('filesRead', { name: 'TOOLS.md' });
+    await assistant.call('filesWrite', { name: 'TOOLS.md', text: 'mine', hash });
     expect(await say(world, '/trust')).toMatch(/^Others have not/u);
-    const [version] = await assistant.request('filesLog', { name: 'TOOLS.md' });
+    const [version] = await assistant.call('filesLog', { name: 'TOOLS.md' });
     expect(version?.reason).toBe('an edit of the owner (others helped to write it)');
-    await assistant.request('filesRestore', { name: 'TOOLS.md', id: version?.id ?? '' });
+    await assistant.call('filesRestore', { name: 'TOOLS.md', id: version?.id ?? '' });
     expect(await say(world, '/trust')).toContain('TOOLS.md');
   });
 });

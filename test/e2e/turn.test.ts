@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { OutboundEvent } from '../../src/core/bus/messages.ts';
 import { MODEL_KEY } from '../support/canaries.ts';
 import { startWorld, type DialectName, type World } from '../support/world.ts';
+import { say } from '../support/say.ts';
 
 const DIALECTS: readonly DialectName[] = ['openai', 'anthropic', 'ollama'];
 /** Broken calls that one answer of the model has. */
@@ -97,7 +98,7 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
     const onEvent = (event: OutboundEvent): void => {
       if (event.type === 'text') texts.push(event.text);
     };
-    const end = await world.assistant.send({ session: 'main', text: 'count' }, { onEvent });
+    const end = await say(world.assistant, 'count', { onEvent });
     expect(end).toMatchObject({ text: 'One two three    four.', isError: false });
     expect(texts.length).toBeGreaterThan(2);
     expect(texts.every((text, i) => i === 0 || text.startsWith(texts[i - 1] ?? ''))).toBe(true);
@@ -147,7 +148,7 @@ describe.each(DIALECTS)('a turn with a model of the %s dialect', (dialect) => {
     await using world = await startWorld({ dialect });
     world.model.reply('<think>the secret plan</think>\n\nHello, use the <think> tag.', 'Again.');
     const seen: unknown[] = [];
-    const end = await world.assistant.send({ session: 'main', text: 'hi' }, { onEvent: (event) => seen.push(event) });
+    const end = await say(world.assistant, 'hi', { onEvent: (event) => seen.push(event) });
     expect(end.text).toBe('Hello, use the <think> tag.');
     expect(JSON.stringify(seen)).toContain('Hello, use');
     await world.assistant.run('more');

@@ -13,10 +13,10 @@ async function written(stack: AsyncDisposableStack): Promise<{ world: World; lin
   const world = stack.use(await startWorld());
   world.model.reply(write('a.md', 'first'), 'One.', write('b.md', 'second'), 'Two.', 'Three.');
   await say(world, 'write the first');
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  const [newest] = await world.assistant.call('turnsList', { count: 1 });
   await say(world, 'write the second');
   const line = new CommandLine();
-  line.assistant.answers = { undoTurn: (params) => world.assistant.request('undoTurn', params) };
+  line.assistant.answers = { undoTurn: (params) => world.assistant.call('undoTurn', params) };
   return { world, line, turn: newest?.turn ?? '' };
 }
 
@@ -44,14 +44,14 @@ describe('assistant undo', () => {
   test('refuses a turn that was taken back already, and one that there is not', async () => {
     await using stack = new AsyncDisposableStack();
     const { world, turn } = await written(stack);
-    await world.assistant.request('undoTurn', { turn, dry: false });
+    await world.assistant.call('undoTurn', { turn, dry: false });
     await writeFile(join(world.workspace, 'a.md'), 'first');
-    expect(await failureOf(world.assistant.request('undoTurn', { turn, dry: false }))).toMatchObject({
+    expect(await failureOf(world.assistant.call('undoTurn', { turn, dry: false }))).toMatchObject({
       code: 'undo-refused',
       message: 'This turn was taken back already.',
     });
     expect(await readFile(join(world.workspace, 'a.md'), 'utf8')).toBe('first');
-    expect(await failureOf(world.assistant.request('undoTurn', { turn: 'none', dry: true }))).toMatchObject({
+    expect(await failureOf(world.assistant.call('undoTurn', { turn: 'none', dry: true }))).toMatchObject({
       code: 'turn-unknown',
     });
   });

@@ -136,7 +136,7 @@ describe('/undo in a chat', () => {
       'All done.',
     );
     await say(world, 'remind me of the plants');
-    const jobs = (): Promise<unknown> => world.assistant.request('cron', { action: 'list' }).then((all) => all.jobs);
+    const jobs = (): Promise<unknown> => world.assistant.call('cron', { action: 'list' }).then((all) => all.jobs);
     const planned = await jobs();
     await say(world, 'change everything');
     expect(await Promise.all(files.map(read))).not.toContain('no file');
@@ -163,7 +163,7 @@ describe('/undo in a chat', () => {
     world.telegram.userSays(OWNER, 'remember it');
     await waitFor(() => chatOf(world).length === 2);
     await writeFile(memory, (await readFile(memory, 'utf8')).replace('at six', 'at seven'));
-    await world.assistant.request('cron', { action: 'disable', id: 'wake-up' });
+    await world.assistant.call('cron', { action: 'disable', id: 'wake-up' });
     const reply = await say(world, '/undo yes');
     expect(reply).toContain('Wakes at six: not changed: it was changed or removed since');
     expect(reply).toContain('Drinks coffee: removed, because it was new');

@@ -15,7 +15,7 @@ test('the private host of a search is open to the search alone, and on its port 
   await using world = await startWorld({ config: { tools: { web: { searchUrl: search.url } } } });
   const run = async (name: string, params: unknown): Promise<string> => {
     const call = { name, arguments: JSON.stringify(params), dryRun: false };
-    const { reason, result } = await world.assistant.runTool(call);
+    const { reason, result } = await world.assistant.call('toolRun', call);
     return result?.output ?? reason ?? '';
   };
   expect(await run('web_search', { query: 'bees' })).toContain('1. Bees');

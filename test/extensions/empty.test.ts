@@ -92,7 +92,7 @@ describe('the core with no extension', () => {
     ])
       expect(tools).not.toContain(gone);
     expect(requests[0]?.system.join('\n')).not.toContain('# Memory');
-    await expect(assistant.request('cron', { action: 'list' })).rejects.toThrow('There is no operation "cron".');
+    await expect(assistant.call('cron', { action: 'list' })).rejects.toThrow('There is no operation "cron".');
   });
 
   test('says what it lacks where it is to find a model or a server by itself', async () => {
@@ -147,14 +147,17 @@ describe('the core with no extension', () => {
       return found;
     };
     const first = await start();
-    first.send({ session: 'main', text: 'are you there?', keeps: true }, {}).catch(() => {});
+    first
+      .open('main')
+      .send({ text: 'are you there?', keeps: true })
+      .catch(() => {});
     await heard.promise;
     await waitFor(() => log.includes('no channel is configured'), { what: 'the line about channels' });
     children[0]?.kill('SIGKILL');
     await first[Symbol.asyncDispose]();
     const second = await start();
     const texts: string[] = [];
-    using _attached = second.attach('main', ({ text }) => void texts.push(text));
+    using _attached = second.open('main', { onMessage: ({ text }) => void texts.push(text) });
     await waitFor(() => texts.includes('Still here.'), { timeoutMs: 60_000, what: `the answer in ${texts.join()}` });
     expect(calls).toBe(2);
     await second[Symbol.asyncDispose]();

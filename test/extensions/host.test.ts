@@ -28,7 +28,8 @@ async function putPackage(home: string, name: string, source: string): Promise<v
   await writeFile(path, JSON.stringify({ ...config, plugins: [...(config.plugins ?? []), name] }));
 }
 
-const warningsOf = async (world: World): Promise<string> => (await world.assistant.info()).warnings.join('\n');
+const warningsOf = async (world: World): Promise<string> =>
+  (await world.assistant.call('info', {})).warnings.join('\n');
 
 describe('the name of an extension', () => {
   const sing = `tools: [{ name: 'sing', description: 'Sings.', effect: 'none', parameters: z.object({}), execute: async () => ({ title: 's', output: 's' }) }]`;
@@ -41,9 +42,9 @@ describe('the name of an extension', () => {
     expect(await warningsOf(world)).toContain(
       'The plugin "cron" does not run: a part of the assistant itself has this name.',
     );
-    await world.assistant.request('configReload', {});
-    expect(await world.assistant.request('pluginsList', {})).toMatchObject([{ name: 'cron', state: 'failed' }]);
-    const tools = (await world.assistant.tools()).map(({ name }) => name);
+    await world.assistant.call('configReload', {});
+    expect(await world.assistant.call('pluginsList', {})).toMatchObject([{ name: 'cron', state: 'failed' }]);
+    const tools = (await world.assistant.call('toolsList', {})).map(({ name }) => name);
     expect(tools).toContain('cron');
     expect(tools).not.toContain('sing');
   });
@@ -67,8 +68,10 @@ describe('the name of an extension', () => {
       log: silentLog,
     });
     await putPackage(home, 'other', "export default { name: 'other' };");
-    await assistant.request('configReload', {});
-    expect((await assistant.tools()).map(({ name }) => name)).toEqual(expect.arrayContaining(['cron', 'sing']));
+    await assistant.call('configReload', {});
+    expect((await assistant.call('toolsList', {})).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['cron', 'sing']),
+    );
   });
 });
 
@@ -92,7 +95,7 @@ test('a gateway of many homes knows the operations of extensions, and says that 
     let found: Awaited<ReturnType<typeof connectAssistant>>;
     await waitFor(async () => (found = await connectAssistant(homePaths(home).socket, systemClock)) !== undefined);
     await using assistant = found;
-    const failure = await failureOf(assistant?.request('cron', { action: 'list' }) ?? Promise.resolve());
+    const failure = await failureOf(assistant?.call('cron', { action: 'list' }) ?? Promise.resolve());
     expect(failure.code).toBe('name-a-home');
   } finally {
     ending.abort(new Error('over'));
@@ -122,7 +125,7 @@ test('a package that hangs or throws when it starts, forgets and stops holds not
   });
   await waitFor(async () => (await world.assistant.run('/started')).text === 'true');
   expect((await world.assistant.run('/new')).text).toContain('conversation');
-  const { warnings } = await world.assistant.request('health', {});
+  const { warnings } = await world.assistant.call('health', {});
   expect(warnings).toEqual(
     expect.arrayContaining([
       'The extension first could not start: no start.',
@@ -156,7 +159,7 @@ describe('what a package may have', () => {
            };`,
         ),
     });
-    const { http } = await world.assistant.info();
+    const { http } = await world.assistant.call('info', {});
     const get = (key: string): Promise<Response> =>
       fetch(`${http}/plugins/things/of/ann/list`, { headers: { 'x-key': key } });
     expect(await (await get('ann')).json()).toEqual({ of: 'ann' });

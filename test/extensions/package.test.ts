@@ -25,7 +25,8 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const startWater = (settings: Readonly<Record<string, unknown>>): Promise<World> =>
   startWorld({ furnish: async (home) => void (await putWater(home, settings)) });
 
-const warningsOf = async (world: World): Promise<string> => (await world.assistant.info()).warnings.join('\n');
+const warningsOf = async (world: World): Promise<string> =>
+  (await world.assistant.call('info', {})).warnings.join('\n');
 
 describe('a package with an extension', () => {
   test('has settings, a table, a tool, a command, an operation and a layer of the prompt', async () => {
@@ -34,7 +35,7 @@ describe('a package with an extension', () => {
     world.telegram.userSays(OWNER, 'I drank a glass');
     await waitFor(() => chatOf(world).length === 1);
     expect(world.model.requests[0]?.view.system).toContain('# Water\n\n0 of 3 glasses today');
-    expect(await world.assistant.request('water' as 'info', {})).toEqual({ today: 1, goal: 3 });
+    expect(await world.assistant.call('water' as 'info', {})).toEqual({ today: 1, goal: 3 });
     expect((await world.assistant.run('/water')).text).toContain('1 of 3 glasses today');
     const { program } = await wholeProgram(world.home);
     expect((await lookFor('tea', { paths: homePaths(world.home), program })).rows).toBeGreaterThan(0);
@@ -63,7 +64,7 @@ describe('a package with an extension', () => {
 
   test('that is switched off is not there; what it kept is swept and forgotten all the same', async () => {
     await using world = await startWater({ extensions: { water: false } });
-    const { message } = await failureOf(world.assistant.request('water' as 'info', {}));
+    const { message } = await failureOf(world.assistant.call('water' as 'info', {}));
     expect(message).toBe('water is switched off (extensions.water in the configuration).');
     expect((await world.assistant.run('/water')).text).toContain('There is no command /water.');
     const paths = homePaths(world.home);
@@ -122,7 +123,7 @@ describe('a package with an extension', () => {
   test('that is added while the assistant runs is opened at once, unless it has settings or tables', async () => {
     await using world = await startWorld();
     const folder = await putWater(world.home);
-    await world.assistant.request('configReload', {});
+    await world.assistant.call('configReload', {});
     expect(await warningsOf(world)).toContain(
       'The plugin "water" does not run: its settings, tables or commands count from the next start on; send /restart.',
     );
@@ -135,7 +136,7 @@ export default {
 };`,
     );
     await rm(join(world.home, 'plugin-pins.json'));
-    await world.assistant.request('configReload', {});
+    await world.assistant.call('configReload', {});
     expect((await world.assistant.run('/late')).text).toBe('yes');
   });
 
@@ -183,7 +184,10 @@ test.each([
       await rm(join(home, 'plugin-pins.json'));
     },
   });
-  const told = JSON.stringify([(await world.assistant.info()).warnings, await world.assistant.request('health', {})]);
+  const told = JSON.stringify([
+    (await world.assistant.call('info', {})).warnings,
+    await world.assistant.call('health', {}),
+  ]);
   expect(told).toContain(says);
   world.model.reply('hi');
   world.telegram.userSays(OWNER, 'hello');

@@ -32,7 +32,7 @@ test(`a program of a terminal, the demo model and one tool is killed ${KILLS} ti
     });
     const listens = async (): Promise<boolean> => {
       await using found = await connectAssistant(socket, systemClock);
-      return found !== undefined && (await found.info()).waiting === undefined;
+      return found !== undefined && (await found.call('info', {})).waiting === undefined;
     };
     await waitFor(listens, { timeoutMs: 60_000, what: 'the gateway' });
   };
@@ -47,12 +47,13 @@ test(`a program of a terminal, the demo model and one tool is killed ${KILLS} ti
   if (first === undefined) throw new Error('it does not listen');
   await using assistant = new ReconnectingAssistant(first, { clock: systemClock, connect });
   const told: string[] = [];
-  using _attached = assistant.attach('main', ({ text }) => void told.push(text));
+  using _attached = assistant.open('main', { onMessage: ({ text }) => void told.push(text) });
   let inside = 0;
   for (let n = 0; n < KILLS; n += 1) {
     let isOver = false;
     const answer = assistant
-      .send({ session: 'main', text: `remember that box ${n} is blue`, keeps: true }, {})
+      .open('main')
+      .send({ text: `remember that box ${n} is blue`, keeps: true })
       .finally(() => (isOver = true));
     await new Promise((resolve) => setTimeout(resolve, Math.random() * TURN_MS));
     if (!isOver) inside += 1;

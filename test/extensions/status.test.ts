@@ -24,7 +24,7 @@ test('an extension that never says how it is holds up nobody who looks at the he
   const silent = defineExtension({ name: 'silent', troubles: () => new Promise(() => {}) });
   const tank = defineExtension({ name: 'tank', troubles: () => ['The tank leaks.'] });
   await using world = await startWorld({ extensions: [...EXTENSIONS, silent, tank] });
-  const { warnings } = await world.assistant.request('health', {});
+  const { warnings } = await world.assistant.call('health', {});
   expect(warnings).toContain('The tank leaks.');
   expect(warnings).toContain('The extension silent does not say how it is: it took longer than 2000 ms.');
 });
@@ -38,5 +38,5 @@ test('`assistant status` and the start have what an extension says of itself at 
     },
   });
   await using world = await startWorld({ extensions: [...EXTENSIONS, rude, tank] });
-  expect((await world.assistant.info()).warnings).toContain('The tank leaks.');
+  expect((await world.assistant.call('info', {})).warnings).toContain('The tank leaks.');
 });

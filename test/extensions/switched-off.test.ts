@@ -23,7 +23,7 @@ test('an extension that is switched off is not there, and says so where it is as
     world.telegram.userSays(OWNER, '/cron');
     await waitFor(() => chatOf(world).length === 2);
     expect(chatOf(world)[1]).toContain('There is no command /cron.');
-    const { message } = await failureOf(world.assistant.request('cron', { action: 'list' }));
+    const { message } = await failureOf(world.assistant.call('cron', { action: 'list' }));
     expect(message).toBe('cron is switched off (extensions.cron in the configuration).');
   } finally {
     await world[Symbol.asyncDispose]();
@@ -69,7 +69,9 @@ test.each([
   try {
     const sweptAfter = async (days: number): Promise<void> => {
       clock.skip(days * 86_400_000);
-      await waitFor(async () => ((await world.assistant.info()).storage ?? '').includes('within the last hour'));
+      await waitFor(async () =>
+        ((await world.assistant.call('info', {})).storage ?? '').includes('within the last hour'),
+      );
     };
     await sweptAfter(89);
     expect(existsSync(tape(world.home, 'cron:long-gone'))).toBe(true);
@@ -84,7 +86,7 @@ test.each([
 test('models of an extension that is switched off are not called, and whoever writes reads by which key', async () => {
   const world = await startWorld({ dialect: 'ollama', config: { extensions: { ollama: false } } });
   try {
-    expect((await world.assistant.info()).warnings).toContain(
+    expect((await world.assistant.call('info', {})).warnings).toContain(
       "agent.model: ollama/scripted-model can't be used: ollama is switched off (extensions.ollama in the configuration).",
     );
     world.telegram.userSays(OWNER, 'hello');
@@ -104,7 +106,7 @@ test('a fallback of an extension that is switched off is left out, and so is an 
   };
   const world = await startWorld({ config });
   try {
-    expect((await world.assistant.info()).warnings).toContain(
+    expect((await world.assistant.call('info', {})).warnings).toContain(
       "agent.fallbacks: near/small can't be used: ollama is switched off (extensions.ollama in the configuration).",
     );
     world.model.reply('hi');
@@ -127,7 +129,7 @@ test('a channel of an extension that is switched off stays off, says by which ke
     },
   });
   try {
-    const { warnings, channels } = await world.assistant.info();
+    const { warnings, channels } = await world.assistant.call('info', {});
     const because = 'stays off: discord is switched off (extensions.discord in the configuration).';
     expect(warnings).toEqual(expect.arrayContaining([`channels.discord ${because}`, `channels.second ${because}`]));
     expect(Object.keys(channels)).not.toContain('discord');
@@ -175,15 +177,15 @@ test('an extension that is switched on again while the assistant runs is one tha
   const path = join(world.home, 'config.json');
   const change = async (extensions: object): Promise<string | null> => {
     await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), extensions }));
-    return (await world.assistant.request('configReload', {})).refused;
+    return (await world.assistant.call('configReload', {})).refused;
   };
   const near = { agent: { model: 'openai/scripted-model', fallbacks: ['ollama/small'] } };
   await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), ...near }));
   await change({ ollama: false, voice: false });
   await world.restart();
-  expect((await world.assistant.info()).warnings.join()).toContain('ollama is switched off');
+  expect((await world.assistant.call('info', {})).warnings.join()).toContain('ollama is switched off');
   expect(await change({ voice: false })).toBe(null);
-  expect((await world.assistant.info()).warnings.join()).not.toContain('ollama is switched off');
+  expect((await world.assistant.call('info', {})).warnings.join()).not.toContain('ollama is switched off');
   expect(await change({})).toBe(null);
 });
 

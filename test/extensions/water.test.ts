@@ -26,12 +26,12 @@ test('the plugin of the tutorial has 60 lines; it is installed, switched off and
   world.telegram.userSays(OWNER, 'I drank a glass');
   await waitFor(() => chatOf(world).length === 1);
   expect(world.model.requests[0]?.view.system).toContain('# Water\n\n0 of 3 glasses today');
-  expect(await world.assistant.request('water' as 'info', {})).toEqual({ today: 1, goal: 3 });
+  expect(await world.assistant.call('water' as 'info', {})).toEqual({ today: 1, goal: 3 });
   expect((await world.assistant.run('/water')).text).toContain('1 of 3 glasses today');
   expect(await command('water')).toBe('Drink!\n');
   await command('config', 'set', 'extensions.water', 'false');
   await world.restart();
-  const { message } = await failureOf(world.assistant.request('water' as 'info', {}));
+  const { message } = await failureOf(world.assistant.call('water' as 'info', {}));
   expect(message).toBe('water is switched off (extensions.water in the configuration).');
   await world.assistant[Symbol.asyncDispose]();
   await command('memory', 'forget', 'lemonade', '--yes');

@@ -13,6 +13,7 @@ import { recordingLog } from '../support/recording-log.ts';
 import { waitFor } from '../support/wait.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { aborted, FakeAssistant, INFO, QUESTION, summaryOf, textEvent } from './fake-assistant.ts';
+import { say } from '../support/say.ts';
 
 function socketPath(): string {
   return join(temporaryFolder(), 'control.sock');
@@ -292,12 +293,14 @@ describe('a client that misbehaves', () => {
 describe('an assistant behind the socket', () => {
   test('tells about itself and its tools and runs them', async () => {
     const remote = await remoteOf(new FakeAssistant());
-    expect(await remote.info()).toEqual(INFO);
-    expect((await remote.tools()).map(({ name }) => name)).toEqual(['exec', 'read_file']);
-    expect(await remote.runTool({ name: 'read_file', arguments: '{"path":"a"}', dryRun: false })).toMatchObject({
-      decision: 'allow',
-      result: { output: '{"path":"a"}' },
-    });
+    expect(await remote.call('info', {})).toEqual(INFO);
+    expect((await remote.call('toolsList', {})).map(({ name }) => name)).toEqual(['exec', 'read_file']);
+    expect(await remote.call('toolRun', { name: 'read_file', arguments: '{"path":"a"}', dryRun: false })).toMatchObject(
+      {
+        decision: 'allow',
+        result: { output: '{"path":"a"}' },
+      },
+    );
   });
 
   test('answers with live events', async () => {
@@ -309,8 +312,9 @@ describe('an assistant behind the socket', () => {
     };
     const remote = await remoteOf(assistant);
     const texts: string[] = [];
-    const summary = await remote.send(
-      { session: 'main', text: 'hi', model: 'a/b', images: ['/x.png'] },
+    const summary = await say(
+      remote,
+      { text: 'hi', model: 'a/b', images: ['/x.png'] },
       { onEvent: (event) => texts.push(event.type === 'text' ? event.text : event.type) },
     );
     expect(summary).toEqual(summaryOf('Hello, a/b /x.png'));
@@ -326,15 +330,12 @@ describe('an assistant behind the socket', () => {
         summaryOf(JSON.stringify(await onApproval?.(QUESTION, new AbortController().signal)));
       const remote = await remoteOf(assistant);
       const asked: unknown[] = [];
-      const summary = await remote.send(
-        { session: 'main', text: 'hi' },
-        {
-          onApproval: async (question) => {
-            asked.push(question);
-            return approved;
-          },
+      const summary = await say(remote, 'hi', {
+        onApproval: async (question) => {
+          asked.push(question);
+          return approved;
         },
-      );
+      });
       expect(asked).toEqual([QUESTION]);
       expect(summary.text).toBe(JSON.stringify(approved));
     },
@@ -344,7 +345,7 @@ describe('an assistant behind the socket', () => {
     const assistant = new FakeAssistant();
     assistant.script = async (_, { onApproval }) => summaryOf(onApproval === undefined ? 'nobody' : 'somebody');
     const remote = await remoteOf(assistant);
-    expect((await remote.send({ session: 'main', text: 'hi' }, {})).text).toBe('nobody');
+    expect((await say(remote, 'hi')).text).toBe('nobody');
   });
 
   test('stops a turn when the signal aborts', async () => {
@@ -357,22 +358,22 @@ describe('an assistant behind the socket', () => {
     };
     const remote = await remoteOf(assistant);
     const controller = new AbortController();
-    const answer = remote.send({ session: 'main', text: 'hi' }, { signal: controller.signal });
+    const answer = say(remote, 'hi', { signal: controller.signal });
     await started.promise;
     controller.abort();
     expect((await answer).outcome).toBe('stopped');
   });
 
-  test('passes on what arrives in a session until it is detached', async () => {
+  test('passes on what arrives in a session until nobody follows it any more', async () => {
     const assistant = new FakeAssistant();
     const remote = await remoteOf(assistant);
     const texts: string[] = [];
-    const attached = remote.attach('main', (message) => texts.push(message.text));
+    const opened = remote.open('main', { onMessage: (message) => texts.push(message.text) });
     await waitFor(() => assistant.listeners('main') === 1);
     assistant.tell('main', 'reminder');
     assistant.tell('other', 'not for you');
     await waitFor(() => texts.length === 1);
-    attached[Symbol.dispose]();
+    opened[Symbol.dispose]();
     await waitFor(() => assistant.listeners('main') === 0);
     expect(texts).toEqual(['reminder']);
   });

@@ -1,18 +1,18 @@
 import type {
   ApprovalQuestion,
-  AssistantInfo,
   AssistantPort,
   AttachedMessage,
+  Conversation,
+  ConversationOptions,
   OutboundEvent,
   SendInput,
-  SendOptions,
   TurnSummary,
 } from '../../src/core/gateway/assistant-port.ts';
 import { allOperations } from '../support/extensions.ts';
 import type { Caller } from '../../src/core/gateway/operations/operation.ts';
 import type { RequestName, RequestParams, RequestResult } from '../../src/core/gateway/operations/operations.ts';
 
-export const INFO: AssistantInfo = {
+export const INFO: RequestResult<'info'> = {
   version: '1.2.3',
   pid: 42,
   home: '/home/somebody/.assistant',
@@ -21,6 +21,8 @@ export const INFO: AssistantInfo = {
   warnings: [],
   startedAt: 1_000_000,
   http: null,
+  transcription: false,
+  operations: [],
 };
 
 export function summaryOf(text: string, more: Partial<TurnSummary> = {}): TurnSummary {
@@ -76,82 +78,93 @@ export const QUESTION: ApprovalQuestion = {
   reason: 'it deletes files',
 };
 
-type Script = (input: SendInput, options: SendOptions) => Promise<TurnSummary>;
+interface ScriptOptions extends Pick<ConversationOptions, 'onEvent' | 'onApproval'> {
+  readonly signal?: AbortSignal;
+}
+
+type Heard = SendInput & { readonly session: string };
+type Script = (input: Heard, options: ScriptOptions) => Promise<TurnSummary>;
+
+type Answers = {
+  readonly [Name in RequestName]?: (params: RequestParams<Name>, caller: Caller) => Promise<RequestResult<Name>>;
+};
+
+const TOOLS: RequestResult<'toolsList'> = [
+  {
+    name: 'exec',
+    description: 'Runs a command.\nMore.',
+    parameters: { type: 'object' },
+    effect: 'effect',
+    role: 'owner',
+  },
+  {
+    name: 'read_file',
+    description: 'Reads a file.',
+    parameters: { type: 'object' },
+    effect: 'none',
+    role: 'trusted',
+  },
+];
 
 /** An assistant that does what the test says; by default it repeats what it hears. */
 export class FakeAssistant implements AssistantPort, AsyncDisposable {
-  readonly heard: SendInput[] = [];
+  readonly heard: Heard[] = [];
   disposed = 0;
   script: Script = async (input) => summaryOf(`You said: ${input.text}`);
-  facts: AssistantInfo = INFO;
-  readonly #attached = new Map<string, Set<(message: AttachedMessage) => void>>();
+  facts = INFO;
+  readonly #open = new Map<string, Set<ConversationOptions>>();
 
-  info(): AssistantInfo {
-    return this.facts;
-  }
-
-  async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
-    this.heard.push(input);
-    const summary = await this.script(input, options);
-    if (this.disposed > 0) throw new Error('was disposed of during a turn');
-    return summary;
-  }
-
-  attach(session: string, listener: (message: AttachedMessage) => void): Disposable {
-    const listeners = this.#attached.get(session) ?? new Set();
-    this.#attached.set(session, listeners.add(listener));
-    return { [Symbol.dispose]: () => listeners.delete(listener) };
+  open(session: string, options: ConversationOptions = {}): Conversation {
+    // Several may follow with the same options.
+    const own = { ...options };
+    const followers = this.#open.get(session) ?? new Set();
+    this.#open.set(session, followers.add(own));
+    return {
+      send: async (input, { signal } = {}) => {
+        const heard = { session, ...input };
+        this.heard.push(heard);
+        const onApproval = [...followers].findLast((one) => one.onApproval !== undefined)?.onApproval;
+        const summary = await this.script(heard, {
+          onEvent: (event) => {
+            for (const one of followers) one.onEvent?.(event);
+          },
+          ...(onApproval === undefined ? {} : { onApproval }),
+          ...(signal === undefined ? {} : { signal }),
+        });
+        if (this.disposed > 0) throw new Error('was disposed of during a turn');
+        return summary;
+      },
+      [Symbol.dispose]: () => followers.delete(own),
+    };
   }
 
   /** How many listen to a session. */
   listeners(session: string): number {
-    return this.#attached.get(session)?.size ?? 0;
+    return [...(this.#open.get(session) ?? [])].filter(({ onMessage }) => onMessage !== undefined).length;
   }
 
   tell(session: string, text: string, more: Pick<AttachedMessage, 'turnId' | 'from'> = {}): void {
     const message = { id: `m-${text}`, text, kind: 'notice', ...more };
-    for (const listener of this.#attached.get(session) ?? []) listener(message);
+    for (const { onMessage } of this.#open.get(session) ?? []) onMessage?.(message);
   }
 
-  tools(): ReturnType<AssistantPort['tools']> {
-    return [
-      {
-        name: 'exec',
-        description: 'Runs a command.\nMore.',
-        parameters: { type: 'object' },
-        effect: 'effect',
-        role: 'owner',
-      },
-      {
-        name: 'read_file',
-        description: 'Reads a file.',
-        parameters: { type: 'object' },
-        effect: 'none',
-        role: 'trusted',
-      },
-    ];
-  }
-
-  async runTool({
-    name,
-    arguments: json,
-    dryRun,
-  }: Parameters<AssistantPort['runTool']>[0]): ReturnType<AssistantPort['runTool']> {
-    if (name === 'exec') return { decision: 'deny', reason: 'not here', result: null };
-    const result = { title: `ran ${name}`, output: json, metadata: {}, isError: name === 'broken' };
-    return { decision: 'allow', reason: null, result: dryRun ? null : result };
-  }
-
-  /** What requests are answered with. */
-  answers: {
-    readonly [Name in RequestName]?: (params: RequestParams<Name>, caller: Caller) => Promise<RequestResult<Name>>;
-  } = {};
+  /** What calls are answered with, beside `info` and those of tools. */
+  answers: Answers = {};
   readonly operations = allOperations();
+  readonly #usual: Answers = {
+    info: async () => this.facts,
+    toolsList: async () => TOOLS,
+    toolRun: async ({ name, arguments: json, dryRun }) => {
+      if (name === 'exec') return { decision: 'deny', reason: 'not here', result: null };
+      const result = { title: `ran ${name}`, output: json, metadata: {}, isError: name === 'broken' };
+      return { decision: 'allow', reason: null, result: dryRun ? null : result };
+    },
+  };
 
-  async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
-    const answer = this.answers[name];
-    if (answer === undefined) throw new Error(`nobody expected the request ${name}`);
-    return await answer(params, { door: 'terminal:owner', role: 'owner' });
+  async call<Name extends RequestName>(name: Name, input: RequestParams<Name>): Promise<RequestResult<Name>> {
+    const answer: Answers[Name] = this.answers[name] ?? this.#usual[name];
+    if (answer === undefined) throw new Error(`nobody expected a call of ${name}`);
+    return await answer(input, { door: 'terminal:owner', role: 'owner' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

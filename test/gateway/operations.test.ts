@@ -44,6 +44,8 @@ const CORE: { readonly [Name in keyof CoreOperations]: RequestParams<Name> } = {
   pairRemove: { person: 'telegram:7' },
   approvalsList: {},
   approvalsForget: { id: 'nothing' },
+  toolsList: {},
+  toolRun: { name: 'nothing', arguments: '{}', dryRun: false },
   pluginsList: {},
   configReload: {},
   outboxList: {},
@@ -104,11 +106,11 @@ async function audited(): Promise<readonly string[]> {
   return lines.map((line) => entry.parse(JSON.parse(line))).map(({ who, what }) => `${who} ${what}`);
 }
 
-const call = (name: unknown, params: unknown): Promise<unknown> => client.request('request', { name, params });
+const call = (name: unknown, params: unknown): Promise<unknown> => client.request('call', { name, params });
 
 /** Calls it in the process itself, as this person. */
 const ask = (name: string, by?: CallOptions): Promise<unknown> =>
-  world.assistant.request(name as never, CALLS[name] as never, by);
+  world.assistant.call(name as never, CALLS[name] as never, by);
 
 /** The schemas of all parameters, those inside of objects and lists too. */
 function partsOf({ properties = {}, items }: z.core.JSONSchema.JSONSchema): readonly unknown[] {
@@ -173,10 +175,10 @@ test.each(ALL)('%s answers what it says that it answers', async (name, { output 
 test('a call says in the audit log what it was about, and through which door it came', async () => {
   const before = (await audited()).length;
   const caller = { door: 'web:owner' };
-  await failureOf(world.assistant.request('outboxRetry', { id: '01ABC' }, caller));
-  await failureOf(world.assistant.request('pairApprove', { code: 'XYZ', role: 'guest' }, caller));
-  await failureOf(world.assistant.request('cron', { action: 'remove', id: 'tea' }));
-  await world.assistant.request('cron', { action: 'list' }, caller);
+  await failureOf(world.assistant.call('outboxRetry', { id: '01ABC' }, caller));
+  await failureOf(world.assistant.call('pairApprove', { code: 'XYZ', role: 'guest' }, caller));
+  await failureOf(world.assistant.call('cron', { action: 'remove', id: 'tea' }));
+  await world.assistant.call('cron', { action: 'list' }, caller);
   expect((await audited()).slice(before)).toEqual([
     'web:owner outbox retry 01ABC',
     'web:owner pair approve XYZ as guest',
@@ -201,7 +203,7 @@ test('a wrong parameter is named with what was expected and what was given', asy
 });
 
 test('the link to the page lets a browser in, once', async () => {
-  const { link } = await world.assistant.request('pageLink', {});
+  const { link } = await world.assistant.call('pageLink', {});
   const { origin, hash } = new URL(link);
   const enter = (): Promise<Response> =>
     fetch(`${origin}/login`, {
@@ -217,7 +219,7 @@ test('the link to the page lets a browser in, once', async () => {
 
 test('there is no link to a page that is not served', async () => {
   await using other = await startWorld({ config: { gateway: { ui: false } } });
-  expect(await failureOf(other.assistant.request('pageLink', {}))).toMatchObject({
+  expect(await failureOf(other.assistant.call('pageLink', {}))).toMatchObject({
     code: 'http-off',
     message: 'This assistant serves no page. Set gateway.ui to true, and restart it.',
   });

@@ -110,7 +110,7 @@ export async function openStage({ hooks = [], unguarded, world: kind, ...given }
   const gullible = new GullibleModel();
   world.model.setHandler(gullible.answer);
   // Whether commands can be enclosed is known from here on.
-  await world.assistant.runTool({ name: 'exec', arguments: '{"command":"true"}', dryRun: true });
+  await world.assistant.call('toolRun', { name: 'exec', arguments: '{"command":"true"}', dryRun: true });
   const person = join(dirname(world.home), 'person');
   const config = await readFile(join(world.home, 'config.json'), 'utf8');
   const askForPairing = async (): Promise<string> => {
@@ -122,8 +122,7 @@ export async function openStage({ hooks = [], unguarded, world: kind, ...given }
   };
   let code = await askForPairing();
   let play = 0;
-  const paired: Stage['paired'] = async () =>
-    (await world.assistant.request('pairList', {})).people.map(({ id }) => id);
+  const paired: Stage['paired'] = async () => (await world.assistant.call('pairList', {})).people.map(({ id }) => id);
   const mcpSays: Stage['mcpSays'] = async (script) => {
     const whole = JSON.stringify({ descriptions: descriptions ?? [], answer: '', ...script });
     await writeFile(`${mcpFile}.new`, whole);
@@ -131,7 +130,7 @@ export async function openStage({ hooks = [], unguarded, world: kind, ...given }
   };
   if (descriptions !== undefined) {
     await mcpSays({});
-    await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === MCP_TOOL), {
+    await waitFor(async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === MCP_TOOL), {
       what: 'the tool of the MCP server',
     });
   }
@@ -155,18 +154,18 @@ export async function openStage({ hooks = [], unguarded, world: kind, ...given }
     learns: async (description) => {
       const { hash } = await waitFor(
         async () => {
-          const report = await world.assistant.request('mcpTest', { name: MCP_SERVER });
+          const report = await world.assistant.call('mcpTest', { name: MCP_SERVER });
           return report.tools.some((tool) => tool.description === description) ? report : undefined;
         },
         { what: 'the new description' },
       );
-      if (unguarded) await world.assistant.request('mcpTrust', { name: MCP_SERVER, hash });
+      if (unguarded) await world.assistant.call('mcpTrust', { name: MCP_SERVER, hash });
     },
     paired,
     reset: async () => {
       await Promise.all([say(world, { text: '/new' }, FRESH), fillPerson(person), fillWorkspace(world.workspace)]);
       for (const id of await paired()) {
-        await world.assistant.request('pairRemove', { person: `telegram:${id}` });
+        await world.assistant.call('pairRemove', { person: `telegram:${id}` });
         code = await askForPairing();
       }
       if (kind === 'forgetful') await writeFile(join(world.workspace, 'memory', 'MEMORY.md'), '');

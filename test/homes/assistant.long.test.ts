@@ -70,7 +70,7 @@ describeWith('PostgreSQL')('an assistant whose home PostgreSQL keeps', () => {
     const before = chatOf(world).length;
     world.telegram.userSays(OWNER, 'second');
     const known = async (): Promise<boolean> =>
-      (await world.assistant.info()).warnings.some((one) => one.includes('takes no writes'));
+      (await world.assistant.call('info', {})).warnings.some((one) => one.includes('takes no writes'));
     try {
       await waitFor(known, { what: 'the trouble is known' });
     } finally {

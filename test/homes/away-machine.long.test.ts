@@ -31,7 +31,7 @@ describeWith('PostgreSQL')('the homes of a machine whose database is away', () =
       const warned = await Promise.all(
         NAMES.map(async (name) => {
           await using home = await connectHome(machine, name);
-          return (await home?.info())?.warnings.some((one) => one.includes('takes no writes')) === true;
+          return (await home?.call('info', {}))?.warnings.some((one) => one.includes('takes no writes')) === true;
         }),
       );
       return warned.filter(Boolean).length;
@@ -63,14 +63,15 @@ describeWith('PostgreSQL')('the homes of a machine whose database is away', () =
     await machine.runs(NAMES.length);
     await world.asks('ada', 'said-first', 're: said-first');
     const starts = async (): Promise<boolean> => {
-      const ada = (await machine.assistant.info()).homes?.find(({ name }) => name === 'ada');
+      const ada = (await machine.assistant.call('info', {})).homes?.find(({ name }) => name === 'ada');
       return ada?.state === 'failed' || ada?.state === 'starting';
     };
     world.home('ada').telegram.userSays(OWNER, '/restart');
     await waitFor(starts, { what: 'ada starts anew' });
     proxy.cut();
     await waitFor(
-      async () => (await machine.assistant.info()).homes?.find(({ name }) => name === 'ada')?.state === 'failed',
+      async () =>
+        (await machine.assistant.call('info', {})).homes?.find(({ name }) => name === 'ada')?.state === 'failed',
     );
     // Its attempts are 1, 2, 4 and 8 s apart, and the next one would be 16 s away by then.
     const until = performance.now() + 17_000;

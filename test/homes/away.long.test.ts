@@ -33,7 +33,7 @@ describeWith('PostgreSQL')('an owner whose home PostgreSQL keeps', () => {
       world.model.setHandler(() => 'two');
       world.telegram.userSays(OWNER, 'second');
       const warns = (one: string): boolean => one.startsWith('The database that keeps this home');
-      await waitFor(async () => (await world.assistant.info()).warnings.some(warns));
+      await waitFor(async () => (await world.assistant.call('info', {})).warnings.some(warns));
       if (how === 'ends') await server.start();
       else proxy.mend();
       await waitFor(() => chatOf(world).includes('two'), { what: 'the answer' });
@@ -68,7 +68,7 @@ describeWith('PostgreSQL')('an owner whose home PostgreSQL keeps', () => {
     world.telegram.userSays(OWNER, 'first');
     await waitFor(() => chatOf(world).includes('one'));
     const isKnown = async (): Promise<boolean> =>
-      (await world.assistant.info()).warnings.some((one) => one.includes('takes no writes'));
+      (await world.assistant.call('info', {})).warnings.some((one) => one.includes('takes no writes'));
     await pair.killStandby();
     await waitFor(isKnown, { what: 'the trouble is known' });
     // Some rounds of the looks that could take it for over.

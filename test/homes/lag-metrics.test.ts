@@ -23,7 +23,7 @@ describeWith('PostgreSQL')('how far the database is behind', () => {
     await using proxy = await startProxy(await server.database(), sockets.path);
     await using api = await startApi({ config: { store: `${proxy.url}&leaseSeconds=5` } });
     const { world } = api;
-    const facts = async () => (await world.assistant.info()).store;
+    const facts = async () => (await world.assistant.call('info', {})).store;
     world.model.reply('one');
     world.telegram.userSays(OWNER, 'first');
     await waitFor(() => chatOf(world).includes('one'));

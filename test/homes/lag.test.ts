@@ -16,7 +16,7 @@ describeWith('PostgreSQL')('how far the database is behind', () => {
     await using proxy = await startProxy(await server.database(), sockets.path);
     await using api = await startApi({ config: { store: `${proxy.url}&leaseSeconds=5` } });
     const { world } = api;
-    const facts = async () => (await world.assistant.info()).store;
+    const facts = async () => (await world.assistant.call('info', {})).store;
     world.model.reply('one');
     world.telegram.userSays(OWNER, 'first');
     await waitFor(() => chatOf(world).includes('one'));
@@ -47,6 +47,6 @@ describeWith('PostgreSQL')('how far the database is behind', () => {
 
   test('is not told where the folder alone has the home', async () => {
     await using api = await startApi();
-    expect(await api.world.assistant.info()).not.toHaveProperty('store');
+    expect(await api.world.assistant.call('info', {})).not.toHaveProperty('store');
   });
 });

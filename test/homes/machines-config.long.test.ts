@@ -26,7 +26,7 @@ async function commandIn(home: string, ...words: readonly string[]): Promise<{ c
 /** The model that the assistant in this folder would answer with; undefined: none runs there. */
 async function modelIn(home: string): Promise<string | undefined> {
   await using assistant = await connectAssistant(homePaths(home).socket, systemClock);
-  return (await assistant?.info())?.model;
+  return (await assistant?.call('info', {}))?.model;
 }
 
 const stateOf = async (machine: Machine, name: string): Promise<unknown> =>
@@ -104,7 +104,7 @@ describeWith('PostgreSQL')('the settings of a home on a machine', () => {
     expect(set.said).toContain(`⚠ The assistant that runs did not take it up: ${refused}`);
     {
       await using ada = await connectHome(a, 'ada');
-      expect((await ada?.info())?.agents).toBeUndefined();
+      expect((await ada?.call('info', {}))?.agents).toBeUndefined();
     }
     world.home('ada').telegram.userSays(OWNER, '/restart');
     const answers = (): string => world.home('ada').answers().join('\n');

@@ -26,13 +26,13 @@ const programs = postgresPrograms();
 async function infoOf(machine: Machine, name: string): Promise<AssistantInfo> {
   await using home = await connectHome(machine, name);
   if (home === undefined) throw new Error(`${name} does not answer`);
-  return await home.info();
+  return await home.call('info', {});
 }
 
 /** What the MCP servers of a home do. */
 async function serversOf(machine: Machine, name: string): Promise<readonly string[]> {
   await using home = await connectHome(machine, name);
-  return ((await home?.request('mcpList', {})) ?? []).map(({ state }) => state);
+  return ((await home?.call('mcpList', {})) ?? []).map(({ state }) => state);
 }
 
 /** How many homes a machine may run from its next start on. */

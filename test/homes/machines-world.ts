@@ -114,7 +114,7 @@ export async function startMachines(
       await writeFile(join(at, 'config.json'), JSON.stringify({ store, homes: { enabled: true, ...limits } }));
       const assistant = await createAssistant({ home: at, environment, serve: 'gateway', port: 0, log, clock });
       owned.use(assistant);
-      const machine = machineOf(at, async () => await assistant.info());
+      const machine = machineOf(at, async () => await assistant.call('info', {}));
       return { ...machine, assistant, stop: () => assistant.close() };
     },
     program: async (name, prepare) => {
@@ -124,7 +124,7 @@ export async function startMachines(
       const info = async (): Promise<AssistantInfo> => {
         await using assistant = await connectAssistant(homePaths(gateway.folder).socket, systemClock);
         if (assistant === undefined) throw new Error(`${name} does not answer:\n${gateway.log}`);
-        return await assistant.info();
+        return await assistant.call('info', {});
       };
       await prepare?.(gateway);
       await gateway.start();

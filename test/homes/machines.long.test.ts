@@ -76,7 +76,7 @@ describeWith('PostgreSQL')('gateways of many homes', () => {
     await a.runs(2);
     const started = async (name: string): Promise<number> => {
       await using home = await connectHome(a, name);
-      return (await home?.info())?.startedAt ?? 0;
+      return (await home?.call('info', {}))?.startedAt ?? 0;
     };
     const before = { ada: await started('ada'), bob: await started('bob') };
     world.home('ada').telegram.userSays(OWNER, '/restart');
@@ -97,10 +97,10 @@ describeWith('PostgreSQL')('gateways of many homes', () => {
     await a.stop();
     const again = await world.machine('a');
     await waitFor(async () =>
-      (await again.assistant.info()).homes?.some(({ detail }) => detail?.includes('a value is missing')),
+      (await again.assistant.call('info', {})).homes?.some(({ detail }) => detail?.includes('a value is missing')),
     );
     await again.runs(1);
-    expect((await again.assistant.info()).homes).toEqual([
+    expect((await again.assistant.call('info', {})).homes).toEqual([
       expect.objectContaining({ name: 'ada', state: 'failed', detail: expect.stringContaining('config.json:1:12') }),
       expect.objectContaining({ name: 'bob', state: 'running' }),
     ]);

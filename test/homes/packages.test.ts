@@ -23,7 +23,7 @@ describeWith('PostgreSQL')('a package of a home in PostgreSQL', { timeout: 300_0
   afterAll(async () => server?.[Symbol.asyncDispose]());
 
   const drink = { name: 'drink', dryRun: false, arguments: '{"note":"tea"}', onApproval: async () => true };
-  const water = (assistant: Assistant): Promise<unknown> => assistant.request('water' as 'info', {});
+  const water = (assistant: Assistant): Promise<unknown> => assistant.call('water' as 'info', {});
 
   test('runs with its settings, tables and rows on a machine that was empty, and again on the first', async () => {
     const store = await server.database();
@@ -37,16 +37,16 @@ describeWith('PostgreSQL')('a package of a home in PostgreSQL', { timeout: 300_0
     {
       await using assistant = await start('first');
       expect(await water(assistant)).toEqual({ today: 0, goal: 3 });
-      await assistant.runTool(drink);
+      await assistant.call('toolRun', drink);
       expect(await water(assistant)).toEqual({ today: 1, goal: 3 });
     }
     await mkdir(at('second'), { recursive: true, mode: 0o700 });
     await writeFile(join(at('second'), 'config.json'), await readFile(join(at('first'), 'config.json')));
     {
       await using assistant = await start('second');
-      expect((await assistant.info()).warnings.join()).not.toContain('water');
+      expect((await assistant.call('info', {})).warnings.join()).not.toContain('water');
       expect(await water(assistant)).toEqual({ today: 1, goal: 3 });
-      await assistant.runTool(drink);
+      await assistant.call('toolRun', drink);
     }
     await using assistant = await start('first');
     expect(await water(assistant)).toEqual({ today: 2, goal: 3 });

@@ -284,7 +284,7 @@ describeWith('PostgreSQL')('what a person sees of several machines', () => {
       port: 0,
       log: silentLog,
     });
-    await waitFor(async () => (await assistant.info()).store?.behind.since === null);
+    await waitFor(async () => (await assistant.call('info', {})).store?.behind.since === null);
     expect(said(await rowsOf(home), 'database.holder')).toEqual([
       expect.stringMatching(/^ok: This gateway runs the home alice, its lease holds for \d+ s more\.$/u),
     ]);

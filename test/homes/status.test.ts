@@ -64,7 +64,7 @@ describeWith('PostgreSQL')('assistant status of a home that PostgreSQL keeps', (
         ('carol', 1, 0, NULL, 'x', '/srv/homes/carol on host-2'),
         ('dora', 1, 9999, NULL, NULL, NULL)`,
     );
-    await waitFor(async () => (await world.assistant.info()).store?.behind.since === null);
+    await waitFor(async () => (await world.assistant.call('info', {})).store?.behind.since === null);
     const { text, facts } = await statusOf(world.home);
     expect(text).toMatch(
       /^stored {4}home: this gateway runs it, for certain for \d+ s more \(epoch 1\); the database has everything$/mu,

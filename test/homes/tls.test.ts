@@ -123,10 +123,10 @@ describeWith('PostgreSQL', 'openssl')('TLS to PostgreSQL', () => {
     world.model.reply('hello there');
     world.telegram.userSays(OWNER, 'hello');
     await waitFor(() => chatOf(world).includes('hello there'));
-    const { warnings } = await world.assistant.info();
+    const { warnings } = await world.assistant.call('info', {});
     expect(warnings.filter((one) => one.includes('PostgreSQL'))).toEqual([]);
     expect(JSON.stringify(log.lines)).toContain('homes: opened');
-    expect(JSON.stringify([log.lines, await world.assistant.info()])).not.toContain(PASSWORD);
+    expect(JSON.stringify([log.lines, await world.assistant.call('info', {})])).not.toContain(PASSWORD);
   });
 
   test.each([

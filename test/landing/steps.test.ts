@@ -18,12 +18,15 @@ async function everyStep(phase: Phase, atOnce = 3): Promise<Record<Outcome, numb
   return counts;
 }
 
-testWith('bubblewrap')('a landing that is killed at any step is whole or never happened, and can be undone', async () => {
-  const { before, after, neither } = await everyStep('land');
-  expect(neither).toBe(0);
-  expect(before).toBeGreaterThanOrEqual(0);
-  expect(after).toBeGreaterThan(20);
-});
+testWith('bubblewrap')(
+  'a landing that is killed at any step is whole or never happened, and can be undone',
+  async () => {
+    const { before, after, neither } = await everyStep('land');
+    expect(neither).toBe(0);
+    expect(before).toBeGreaterThanOrEqual(0);
+    expect(after).toBeGreaterThan(20);
+  },
+);
 
 testWith('bubblewrap')('an undo that is killed at any step is whole or never happened', async () => {
   const { before, neither } = await everyStep('undo');

@@ -84,7 +84,7 @@ describe('a program brings', () => {
     expect((await assistant.run('hi')).text).toBe('hello!');
     expect(ended).toEqual(['answered']);
     expect((await assistant.run('/shout hey')).text).toBe('HEY');
-    expect((await assistant.request('pluginsList', {})).map(({ name, state }) => `${name} ${state}`)).toEqual([
+    expect((await assistant.call('pluginsList', {})).map(({ name, state }) => `${name} ${state}`)).toEqual([
       'program running',
       'shout running',
     ]);
@@ -108,7 +108,9 @@ describe('a program brings', () => {
     await writeFile(join(folder, 'index.js'), 'export default { name: "twin" };');
     const assistant = await library.start({ plugins: [inside], config: { plugins: ['twin'] } });
     expect((await assistant.run('/who')).text).toBe('the object');
-    expect((await assistant.info()).warnings.join('\n')).toContain('the program brings a plugin of this name itself');
+    expect((await assistant.call('info', {})).warnings.join('\n')).toContain(
+      'the program brings a plugin of this name itself',
+    );
   });
 });
 

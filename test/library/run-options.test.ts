@@ -94,7 +94,7 @@ describe('tools of one run', () => {
     await lost;
     const ended = Promise.withResolvers<string>();
     const assistant = await library.start();
-    using _attached = assistant.attach('main', ({ text }) => ended.resolve(text));
+    using _attached = assistant.open('main', { onMessage: ({ text }) => ended.resolve(text) });
     expect(await ended.promise).toContain('continued');
     expect(model.requests.at(-1)?.view.tools).toEqual(['read_file']);
     never.resolve('too late');

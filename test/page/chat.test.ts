@@ -16,7 +16,7 @@ inBrowser(
       await using visit = await open();
       const { page, assistant, address } = visit;
       await page.context().clearCookies();
-      const { link } = await assistant.assistant.request('pageLink', {});
+      const { link } = await assistant.assistant.call('pageLink', {});
       await page.goto(link);
       await page.reload();
       await page.getByRole('textbox', { name: 'Write to the assistant' }).waitFor();
@@ -169,8 +169,8 @@ inBrowser(
       );
       await visit.converse('Send me the plan', 'That was all.');
       const job = { id: 'tea', kind: 'message', text: 'Drink tea.', when: 'in 5 hours', chat: session } as const;
-      await assistant.assistant.request('cron', { action: 'add', job });
-      await assistant.assistant.request('cron', { action: 'run', id: 'tea' });
+      await assistant.assistant.call('cron', { action: 'add', job });
+      await assistant.assistant.call('cron', { action: 'run', id: 'tea' });
       await entries.filter({ hasText: 'from the reminder tea' }).waitFor();
       await visit.write('/usage');
       await entries.filter({ hasText: 'tokens in' }).waitFor();

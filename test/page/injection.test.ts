@@ -104,7 +104,7 @@ inBrowser(
       assistant.telegram.userSays(OWNER, ALL);
       await expect.poll(() => assistant.telegram.sentMessages.length).toBeGreaterThan(1);
       const job = { when: 'every 2h', text: ALL, kind: 'message' } as const;
-      await assistant.assistant.request('cron', { action: 'add', job });
+      await assistant.assistant.call('cron', { action: 'add', job });
       // Also where the assistant itself would not let such a text in.
       await page.route('**/api/operations/*', async (route) => {
         const response = await route.fetch();

@@ -46,7 +46,7 @@ inBrowser('a browser that is logged in', (open) => {
   test('is asked to log in again when its storage was cleared, though its cookie is still there', async () => {
     await using visit = await open();
     const { page, address, assistant } = visit;
-    const { link } = await assistant.assistant.request('pageLink', {});
+    const { link } = await assistant.assistant.call('pageLink', {});
     const fresh = await page.context().browser()?.newContext();
     if (fresh === undefined) throw new Error('there is no browser');
     try {

@@ -48,9 +48,9 @@ async function fill({ assistant, converse }: Visit): Promise<void> {
   await expect.poll(() => telegram.sentMessages.length).toBeGreaterThan(0);
   telegram.userSays(815, 'Let me in', { from: { id: 815, is_bot: false, first_name: 'Mara' } });
   const job = { when: 'every 2h', text: 'Read my mail', kind: 'message', id: 'mail' } as const;
-  await port.request('cron', { action: 'add', job });
-  await port.request('cron', { action: 'run', id: 'mail' });
-  await expect.poll(async () => (await port.request('why', { count: 10 })).own.length).toBeGreaterThan(0);
+  await port.call('cron', { action: 'add', job });
+  await port.call('cron', { action: 'run', id: 'mail' });
+  await expect.poll(async () => (await port.call('why', { count: 10 })).own.length).toBeGreaterThan(0);
 }
 
 inBrowser(
@@ -67,7 +67,7 @@ inBrowser(
     const chatOf = (): string => `#/chat/${encodeURIComponent(first.session)}`;
     const placed = async ({ assistant }: Visit, place: string): Promise<string> => {
       if (place !== '#/why/TURN') return place === '' ? chatOf() : place;
-      const turns = await assistant.assistant.request('turnsList', { count: 100 });
+      const turns = await assistant.assistant.call('turnsList', { count: 100 });
       return `#/why/${turns.find(({ session }) => session === first.session)?.turn}`;
     };
 

@@ -215,7 +215,7 @@ inBrowser(
       await page.getByText('Nobody is waiting.').waitFor();
       await expect.poll(() => page.getByLabel('Role of Mara').inputValue()).toBe('guest');
       await page.getByText(/owner · set in the configuration/u).waitFor();
-      const { people } = await assistant.assistant.request('pairList', {});
+      const { people } = await assistant.assistant.call('pairList', {});
       expect(people).toMatchObject([{ channel: 'telegram', id: '815', role: 'guest' }]);
     });
 
@@ -243,7 +243,7 @@ inBrowser(
       );
       assistant.telegram.userSays(OWNER, '/help');
       const lost = async (): Promise<number> => {
-        const sent = await assistant.assistant.request('outboxList', {});
+        const sent = await assistant.assistant.call('outboxList', {});
         return sent.filter(({ state }) => state === 'dead').length;
       };
       await expect.poll(lost).toBe(1);

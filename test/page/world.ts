@@ -44,7 +44,7 @@ export async function startHome(options: HomeOptions): Promise<Served<Home>> {
   const world = new URL('../support/world.ts', import.meta.url).href;
   const module: { startWorld(options: HomeOptions): Promise<Home> } = await import(world);
   const assistant = await module.startWorld(options);
-  const { link } = await assistant.assistant.request('pageLink', {});
+  const { link } = await assistant.assistant.call('pageLink', {});
   const [address = '', code = ''] = link.split('/#login=');
   return { assistant, address, secret: { code } };
 }

@@ -107,7 +107,7 @@ await using world = await startWorld({
 const browser = await openBrowser(path);
 try {
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Vienna', reducedMotion: 'reduce' });
-  const { link } = await world.assistant.request('pageLink', {});
+  const { link } = await world.assistant.call('pageLink', {});
   const address = new URL(link).origin;
   const page = await context.newPage();
   await page.goto(link);
@@ -171,11 +171,11 @@ async function live(page: Page): Promise<void> {
     ['every 3d', 'Remind me to water the plants.'],
     ['0 16 * * 5', 'Write the weekly report from the notes and show it to me.'],
   ] as const) {
-    await world.assistant.request('cron', { action: 'add', job: { when, text, kind: 'agent', chat: 'telegram:42' } });
+    await world.assistant.call('cron', { action: 'add', job: { when, text, kind: 'agent', chat: 'telegram:42' } });
   }
   for (const text of ['# Memory\n\n- Lind pays at the end of the month.\n', MEMORY]) {
-    const { hash } = await world.assistant.request('filesRead', { name: 'MEMORY.md' });
-    await world.assistant.request('filesWrite', { name: 'MEMORY.md', text, hash });
+    const { hash } = await world.assistant.call('filesRead', { name: 'MEMORY.md' });
+    await world.assistant.call('filesWrite', { name: 'MEMORY.md', text, hash });
   }
 }
 

@@ -12,6 +12,7 @@ import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import { waitFor } from '../support/wait.ts';
 import { chatOf, OWNER, startWorld, type World } from '../support/world.ts';
 import { word } from './redact-samples.ts';
+import { say } from '../support/say.ts';
 
 const SECRETS = { configured: 'canary-configured-9c2e51b7d0f4a86e', token: `ghp_${word(36)}` };
 const NOTE = 'note.txt';
@@ -128,9 +129,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     await says(world, 'hi');
     await says(world, '/context');
     await says(world, 'hi');
-    await world.assistant
-      .request('prompt', { session: `telegram:${OWNER}` })
-      .then((report) => world.events.push(report));
+    await world.assistant.call('prompt', { session: `telegram:${OWNER}` }).then((report) => world.events.push(report));
   },
   'a summary by hand': async (world, secret) => {
     world.model.reply('Hello.', 'Hello.');
@@ -267,17 +266,16 @@ describe.each(Object.entries(SECRETS))('a secret (%s)', (_kind, secret) => {
     world.model.reply({ text: `Now ${secret} again`, chunkSize: 1 });
     const heard: unknown[] = [];
     heard.push(
-      await remote.send({ session: 'main', text: `say ${secret}` }, { onEvent: (event) => heard.push(event) }),
-      await remote.runTool({ name: 'read_file', arguments: `{"path":"${NOTE}"}`, dryRun: false }),
-      await remote.runTool({ name: 'read_file', arguments: `{"path":"/${secret}"}`, dryRun: true }),
-      await remote.runTool({ name: secret, arguments: '{}', dryRun: false }),
-      await remote.request('memoryShow', {}),
-      await remote.request('prompt', { session: 'terminal:main' }),
-      await remote.request('memoryShow', { id: secret }).catch(String),
-      await remote.request('approvalsForget', { id: secret }).catch(String),
+      await say(remote, `say ${secret}`, { onEvent: (event) => heard.push(event) }),
+      await remote.call('toolRun', { name: 'read_file', arguments: `{"path":"${NOTE}"}`, dryRun: false }),
+      await remote.call('toolRun', { name: 'read_file', arguments: `{"path":"/${secret}"}`, dryRun: true }),
+      await remote.call('toolRun', { name: secret, arguments: '{}', dryRun: false }),
+      await remote.call('memoryShow', {}),
+      await remote.call('prompt', { session: 'terminal:main' }),
+      await remote.call('memoryShow', { id: secret }).catch(String),
+      await remote.call('approvalsForget', { id: secret }).catch(String),
     );
-    if (secret === SECRETS.configured)
-      heard.push(await remote.request('audit', { count: 50, asked: false, about: '' }));
+    if (secret === SECRETS.configured) heard.push(await remote.call('audit', { count: 50, asked: false, about: '' }));
     expect(pieces(secret, secret === SECRETS.token).filter((piece) => JSON.stringify(heard).includes(piece))).toEqual(
       [],
     );

@@ -80,7 +80,7 @@ async function machine(): Promise<Machine> {
     supervise: start,
     version: async () => {
       await using assistant = await connectAssistant(homePaths(home).socket, systemClock).catch(() => undefined);
-      return (await assistant?.info())?.version;
+      return (await assistant?.call('info', {}))?.version;
     },
     [Symbol.asyncDispose]: async () => {
       isOver = true;

@@ -72,8 +72,8 @@ export async function liveAged(options: {
   times.reset();
   const after = await talk(world);
   const whyMs = [
-    await processorMs(() => world.assistant.request('why', { count: 30, about: `telegram:${OWNER}` })),
-    await processorMs(() => world.assistant.request('why', { count: 30, since: 0 })),
+    await processorMs(() => world.assistant.call('why', { count: 30, about: `telegram:${OWNER}` })),
+    await processorMs(() => world.assistant.call('why', { count: 30, since: 0 })),
   ] as const;
   clock.skip(HOUR_MS);
   await talk(world);

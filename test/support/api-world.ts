@@ -25,7 +25,7 @@ export async function startApi(options: WorldOptions = {}): Promise<ApiWorld> {
 export async function apiOf(world: World): Promise<ApiWorld> {
   const token = (await readFile(join(world.home, 'gateway.token'), 'utf8')).trim();
   const base = async (): Promise<string> => {
-    const { http } = await world.assistant.info();
+    const { http } = await world.assistant.call('info', {});
     if (http === null) throw new Error('this assistant serves no HTTP');
     return http;
   };

@@ -115,7 +115,7 @@ async function schedule(home: string, count: number): Promise<readonly string[]>
   const names: string[] = [];
   const add = async (job: { id: string; when: string; text: string; kind: 'message' | 'agent' }): Promise<void> => {
     const chat = `telegram:${CHATS[names.length % CHATS.length] ?? 0}`;
-    await assistant.request('cron', { action: 'add', job: { ...job, chat } });
+    await assistant.call('cron', { action: 'add', job: { ...job, chat } });
   };
   await add({ id: 'tick', when: 'every 10s', text: 'Tick', kind: 'message' });
   for (let n = 0; n < count; n += 1) {

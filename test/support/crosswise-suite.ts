@@ -86,7 +86,7 @@ async function live(world: World, name: Name): Promise<Target> {
   using state = new DatabaseSync(join(home, 'state.db'), { readOnly: true });
   const turn = state.prepare('SELECT id FROM turns ORDER BY id LIMIT 1').get()?.['id'];
   const sent = telegram.sentMessages.find(({ chatId }) => chatId === PEOPLE[name]);
-  const info = await world.assistant.info();
+  const info = await world.assistant.call('info', {});
   return {
     name,
     home,

@@ -85,6 +85,6 @@ export function lastHeard({ model }: World): string {
 
 /** How the channel says it is. */
 export async function healthOf({ assistant }: World): Promise<{ readonly state: string; readonly detail?: string }> {
-  const { channels } = await assistant.info();
+  const { channels } = await assistant.call('info', {});
   return channels['discord'] ?? { state: 'missing' };
 }

@@ -52,7 +52,7 @@ export async function weather(options: StormOptions): Promise<StormReport> {
   const plain = (id: number): readonly string[] => chatOf(world, id).map((text) => text.replace(/^↻ /u, ''));
   const isComplete = (id: number): boolean => new Set(plain(id)).size >= messages;
   await waitFor(() => ids.every(isComplete), { timeoutMs: 120_000, what: 'an answer to every message' });
-  await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { timeoutMs: 120_000 });
+  await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { timeoutMs: 120_000 });
   const recoveredMs = performance.now() - began;
   const expected = Array.from({ length: messages }, (_, n) => `Answer to message ${n}`);
   for (const id of ids) {

@@ -42,7 +42,10 @@ export async function liveFrozenLife(leave: (home: string) => void): Promise<voi
   });
   const { world } = everywhere;
   world.model.setHandler((request) => stepFor(plan, request));
-  await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === 'mcp_mail_list'), slow);
+  await waitFor(
+    async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_mail_list'),
+    slow,
+  );
   const says = async (words: string, ...steps: (Step | ScriptedCall)[]): Promise<void> => {
     plan.set(
       words,
@@ -212,7 +215,7 @@ async function work({ world }: Everywhere, says: Says): Promise<void> {
   ])
     await says(command);
   await says('How was that?', 'Very good.');
-  await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, {
+  await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, {
     ...slow,
     what: 'that all is sent',
   });

@@ -1,7 +1,16 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeLayers, mountWords, viewPrograms, type Layers } from '../../src/core/landing/view.ts';
@@ -26,7 +35,11 @@ export function digest(root: string, { inodes }: { readonly inodes: boolean }): 
     for (const name of readdirSync(join(root, rel)).toSorted()) {
       const path = join(rel, name);
       const stats = lstatSync(join(root, path), { bigint: true });
-      const bytes = stats.isFile() ? createHash('sha1').update(readFileSync(join(root, path))).digest('hex') : '';
+      const bytes = stats.isFile()
+        ? createHash('sha1')
+            .update(readFileSync(join(root, path)))
+            .digest('hex')
+        : '';
       const target = stats.isSymbolicLink() ? readlinkSync(join(root, path)) : '';
       const mtime = stats.isDirectory() ? '' : `${(stats.mtimeNs + 500n) / 1000n}`;
       lines.push([path, stats.mode.toString(8), inodes ? stats.ino : '', mtime, bytes, target].join(' '));

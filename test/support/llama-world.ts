@@ -46,7 +46,7 @@ export async function startLlamaWorld(options: LlamaOptions = {}, more: WorldOpt
     const isQuiet = async (): Promise<boolean> => {
       const before = llama.proxy.passed.length + chatOf(world).length;
       await delay(QUIET_MS);
-      const { queues } = await world.assistant.request('health', {});
+      const { queues } = await world.assistant.call('health', {});
       const running = llama.proxy.open + queues.runningTurns + queues.inbound + queues.outbound;
       return running === 0 && llama.proxy.passed.length + chatOf(world).length === before;
     };

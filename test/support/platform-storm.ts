@@ -78,7 +78,7 @@ export async function platformStorm(
   const isComplete = (person: number): boolean => new Set(weather.texts(person)).size >= messages + 1;
   await waitFor(() => people.every(isComplete), { timeoutMs: 150_000, what: 'an answer to every message' });
   const recoveredMs = performance.now() - began;
-  await waitFor(async () => (await world.assistant.request('outboxList', {})).length === 0, { timeoutMs: 60_000 });
+  await waitFor(async () => (await world.assistant.call('outboxList', {})).length === 0, { timeoutMs: 60_000 });
   const expected = ['Answer to hello', ...Array.from({ length: messages }, (_, n) => `Answer to message ${n}`)];
   for (const person of people) expect(weather.texts(person), `person ${person}`).toEqual(expected);
   expect(world.model.requests).toHaveLength(chats * (messages + 1));

@@ -8,6 +8,7 @@ import { CHAT } from './three-people.ts';
 import { startEverywhere, type Everywhere } from './three-platforms.ts';
 import { waitFor } from './wait.ts';
 import { chatOf, type World } from './world.ts';
+import { say } from './say.ts';
 
 const GROUPS = { one: -100, two: -200 } as const;
 const SECRET = 'a-secret-of-the-webhook-01';
@@ -161,8 +162,10 @@ export const PLACES: readonly Place[] = [
     isPrivate: true,
     takesCommands: true,
     says: async (world, text) => {
-      using _attached = world.world.assistant.attach('main', (message) => note(world, 'terminal', message.text));
-      const done = await world.world.assistant.send({ session: 'main', text }, {});
+      using _attached = world.world.assistant.open('main', {
+        onMessage: (message) => note(world, 'terminal', message.text),
+      });
+      const done = await say(world.world.assistant, text);
       note(world, 'terminal', done.text);
     },
     heard: answered('terminal'),
@@ -266,7 +269,7 @@ export async function agreeing(
           if (code !== undefined) await tell(code, place, code);
         }
       }
-      const { waiting } = await scopes.world.assistant.request('approvalsList', {});
+      const { waiting } = await scopes.world.assistant.call('approvalsList', {});
       for (const { code, session } of waiting) {
         const place = PLACES.find(({ name }) => name === session.replace('web:main', 'page').replace(':main', ''));
         if (place !== undefined) await tell(code, place, code);

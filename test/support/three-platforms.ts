@@ -91,7 +91,7 @@ export async function startEverywhere(
       if (how === 'hung') server.setFaultHandler(() => 'hang');
       else await server[Symbol.asyncDispose]();
     },
-    health: async (platform) => (await world.assistant.info()).channels[platform]?.state ?? 'missing',
+    health: async (platform) => (await world.assistant.call('info', {})).channels[platform]?.state ?? 'missing',
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

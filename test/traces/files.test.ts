@@ -39,8 +39,8 @@ async function run(...words: readonly string[]): Promise<{ readonly code: number
 
 /** Saves the newest turn and returns the text of its file. */
 async function save(name: string): Promise<string> {
-  await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null);
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  await waitFor(async () => (await world.assistant.call('turnsList', { count: 1 }))[0]?.outcome !== null);
+  const [newest] = await world.assistant.call('turnsList', { count: 1 });
   const file = join(folder, name);
   expect((await run('trace', 'save', newest?.turn ?? '', '--out', file)).code).toBe(0);
   return await readFile(file, 'utf8');
@@ -172,11 +172,11 @@ test('a secret that became known after the turn is in no trace either', async ()
   const settings = JSON.parse(await readFile(file, 'utf8')) as { readonly providers: object };
   const providers = { ...settings.providers, groq: { apiKey: late } };
   await writeFile(file, JSON.stringify({ ...settings, providers }));
-  await world.assistant.request('configReload', {});
+  await world.assistant.call('configReload', {});
   await save('late.jsonl');
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  const [newest] = await world.assistant.call('turnsList', { count: 1 });
   // Without the control socket, which takes secrets out of all that it sends.
-  const trace = await world.assistant.request('turnsSave', { turn: newest?.turn ?? '' });
+  const trace = await world.assistant.call('turnsSave', { turn: newest?.turn ?? '' });
   expect(trace.text).toContain('the word is [redacted]');
   expect(trace.text).not.toContain(late);
   expect((await run('trace', 'replay', join(folder, 'late.jsonl'))).out).toContain('1 request, the same to the byte.');
@@ -185,8 +185,8 @@ test('a secret that became known after the turn is in no trace either', async ()
 test('what is not kept any more is named in the trace and by the command', async () => {
   world.model.reply({ text: 'Yes.', usage: null });
   await say(world, 'and now?');
-  await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null);
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  await waitFor(async () => (await world.assistant.call('turnsList', { count: 1 }))[0]?.outcome !== null);
+  const [newest] = await world.assistant.call('turnsList', { count: 1 });
   for (const name of await readdir(join(world.home, 'prompts'))) await rm(join(world.home, 'prompts', name));
   const { code, out } = await run('trace', 'save', newest?.turn ?? '', '--out', join(folder, 'gone.jsonl'));
   expect(code).toBe(0);

@@ -15,13 +15,13 @@ interface Replayed {
 
 /** Saves the newest turn, replays it, and returns what both said. */
 async function saveAndReplay(world: World): Promise<Replayed> {
-  await waitFor(async () => (await world.assistant.request('turnsList', { count: 1 }))[0]?.outcome !== null);
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  await waitFor(async () => (await world.assistant.call('turnsList', { count: 1 }))[0]?.outcome !== null);
+  const [newest] = await world.assistant.call('turnsList', { count: 1 });
   return await replay(world, newest?.turn ?? '');
 }
 
 async function replay(world: World, turn: string): Promise<Replayed> {
-  const { text, missing } = await world.assistant.request('turnsSave', { turn });
+  const { text, missing } = await world.assistant.call('turnsSave', { turn });
   return { missing, out: await replayText(world, text) };
 }
 
@@ -51,9 +51,9 @@ test('a turn that waited for a subagent is replayed with what that one brought',
   world.model.reply({ calls: [spawn] }, 'One, two, three.', 'Counted.');
   await say(world, 'count');
   await waitFor(async () =>
-    (await world.assistant.request('turnsList', { count: 5 })).every((one) => one.outcome !== null),
+    (await world.assistant.call('turnsList', { count: 5 })).every((one) => one.outcome !== null),
   );
-  const turns = await world.assistant.request('turnsList', { count: 5 });
+  const turns = await world.assistant.call('turnsList', { count: 5 });
   expect(turns).toHaveLength(2);
   for (const { turn } of turns)
     expect((await replay(world, turn)).out).toMatch(/\d requests?, the same to the byte\./u);
@@ -62,14 +62,14 @@ test('a turn that waited for a subagent is replayed with what that one brought',
 test('a turn of a job that chose silence is replayed, also from a trace whose results do not say that they silence it', async () => {
   await using world = await startWorld();
   const job = { id: 'news', kind: 'agent', when: 'every 5h', text: 'look', chat: `telegram:${OWNER}` } as const;
-  await world.assistant.request('cron', { action: 'add', job });
+  await world.assistant.call('cron', { action: 'add', job });
   world.model.reply({ calls: [{ name: 'cron', arguments: { action: 'silent', text: 'no news' } }] });
-  await world.assistant.request('cron', { action: 'run', id: 'news' });
+  await world.assistant.call('cron', { action: 'run', id: 'news' });
   const ended = async (): Promise<string | undefined> => {
-    const [newest] = await world.assistant.request('turnsList', { count: 1 });
+    const [newest] = await world.assistant.call('turnsList', { count: 1 });
     return newest?.outcome === null ? undefined : newest?.turn;
   };
-  const { text } = await world.assistant.request('turnsSave', { turn: await waitFor(ended) });
+  const { text } = await world.assistant.call('turnsSave', { turn: await waitFor(ended) });
   const older = text.replace(',"silences":true', '');
   expect(older.length).toBeLessThan(text.length);
   const out = await replayText(world, text);

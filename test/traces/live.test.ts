@@ -22,8 +22,8 @@ beforeAll(async () => {
     'The garden needs water.',
   );
   await world.assistant.run('What does the garden need?');
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
-  const { text } = await world.assistant.request('turnsSave', { turn: newest?.turn ?? '' });
+  const [newest] = await world.assistant.call('turnsList', { count: 1 });
+  const { text } = await world.assistant.call('turnsSave', { turn: newest?.turn ?? '' });
   await writeFile(file, text);
   // What is read now is not what was read then.
   await writeFile(join(world.workspace, 'notes.txt'), 'Something else.\n');

@@ -10,10 +10,10 @@ test('turns can still be listed and looked at while what saves and replays them 
   await using world = await startWorld({ config: { extensions: { traces: false } } });
   world.model.reply('hi');
   await world.assistant.run('hello');
-  const [newest] = await world.assistant.request('turnsList', { count: 1 });
+  const [newest] = await world.assistant.call('turnsList', { count: 1 });
   const turn = newest?.turn ?? '';
-  expect((await world.assistant.request('turnsTrace', { turn })).outcome).toBe('answered');
-  const { message } = await failureOf(world.assistant.request('turnsSave', { turn }));
+  expect((await world.assistant.call('turnsTrace', { turn })).outcome).toBe('answered');
+  const { message } = await failureOf(world.assistant.call('turnsSave', { turn }));
   expect(message).toBe('traces is switched off (extensions.traces in the configuration).');
   await using folder = await tempFolder();
   await writeFile(join(folder.path, 'config.json'), JSON.stringify({ extensions: { traces: false } }));

@@ -75,8 +75,8 @@ async function run(
 async function saveAll(world: World, folder: string): Promise<readonly string[]> {
   await mkdir(folder);
   const texts: string[] = [];
-  for (const { turn } of await world.assistant.request('turnsList', { count: TURNS })) {
-    const { text, missing } = await world.assistant.request('turnsSave', { turn });
+  for (const { turn } of await world.assistant.call('turnsList', { count: TURNS })) {
+    const { text, missing } = await world.assistant.call('turnsSave', { turn });
     expect(missing).toEqual([]);
     await writeFile(join(folder, `${turn}.jsonl`), text);
     texts.push(text);

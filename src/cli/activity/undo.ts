@@ -17,14 +17,14 @@ export async function undoCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const plan = await assistant.port.request('undoTurn', { turn, dry: true });
+  const plan = await assistant.port.call('undoTurn', { turn, dry: true });
   if (dryRun) {
     print(context, json, { facts: plan, lines: linesOf(plan), escape: terminalText });
     return 0;
   }
   if (!yes) print(context, false, { facts: plan, lines: linesOf(plan), escape: terminalText });
   if (!(await confirm(context, 'Undo it?', { yes }))) return 1;
-  const undone = await assistant.port.request('undoTurn', { turn, dry: false });
+  const undone = await assistant.port.call('undoTurn', { turn, dry: false });
   print(context, json, { facts: undone, lines: linesOf(undone), escape: terminalText });
   return 0;
 }

@@ -62,13 +62,13 @@ export async function doctorCommand(
 async function gatewayOf(port: AssistantPort, { clock }: CliContext): Promise<RunningGateway | null> {
   using limit = deadline(clock, GATEWAY_MS, 'the gateway');
   try {
-    const info = await raceAbort(Promise.resolve(port.info()), limit.signal);
+    const info = await raceAbort(port.call('info', {}), limit.signal);
     return {
       ...info,
-      request: (name, params) => port.request(name, params),
-      requestTokens: async () => (await port.request('prompt', { session: 'terminal:main' })).used,
+      call: (name, input, by) => port.call(name, input, by),
+      requestTokens: async () => (await port.call('prompt', { session: 'terminal:main' })).used,
       failedPlugins: async () =>
-        (await port.request('pluginsList', {})).flatMap(({ name, state }) => (state === 'failed' ? [name] : [])),
+        (await port.call('pluginsList', {})).flatMap(({ name, state }) => (state === 'failed' ? [name] : [])),
     };
   } catch {
     return null;

@@ -173,7 +173,7 @@ async function announce(
   { context, home, logsToFile }: { readonly context: CliContext; readonly home: string; readonly logsToFile: boolean },
 ): Promise<{ readonly model: string; readonly names: readonly string[]; readonly homes: number | null }> {
   const { log } = assistant;
-  const { home: shownHome, model, channels, http, warnings, homes } = await assistant.info();
+  const { home: shownHome, model, channels, http, warnings, homes } = await assistant.call('info', {});
   const names = Object.keys(channels);
   if (logsToFile)
     for (const warning of warnings) context.stderr.write(wrapped(`⚠ ${escapeInvisible(warning)}`, context.stderr));
@@ -187,7 +187,7 @@ async function announce(
 
 /** Prints the link to the page on a terminal. A log would keep it, and the link lets in everyone who reads it. */
 async function showPage(assistant: Assistant, { stdout }: CliContext): Promise<void> {
-  const link = await assistant.request('pageLink', {}).catch(() => null);
+  const link = await assistant.call('pageLink', {}).catch(() => null);
   // The link is not wrapped: many terminals open it only in one piece.
   if (link !== null)
     stdout.write(

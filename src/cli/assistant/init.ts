@@ -56,7 +56,8 @@ export async function setUpRunning(
 ): Promise<void> {
   const result = await setUpBetween(home, context);
   if (result?.hasChanged !== true) return;
-  const { text } = await assistant.send({ session, text: '/restart' }, {});
+  using conversation = assistant.open(session);
+  const { text } = await conversation.send({ text: '/restart' });
   context.stdout.write(`${terminalText(text)}\n`);
 }
 

@@ -16,7 +16,7 @@ export async function pageCommand({ home, json }: OutputFlags, context: CliConte
     );
   }
   await using assistant = running;
-  const facts = await assistant.request('pageLink', {});
+  const facts = await assistant.call('pageLink', {});
   const note = 'It lets in whoever opens it, once, within ten minutes. Keep it to yourself.';
   // A link that was broken over two lines could not be opened.
   print(context, json, { facts, lines: [facts.link, note] });

@@ -13,7 +13,7 @@ export async function promptCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const prompt = await assistant.port.request('prompt', { session: sessionKey(session) });
+  const prompt = await assistant.port.call('prompt', { session: sessionKey(session) });
   if (json) {
     context.stdout.write(`${jsonText(prompt)}\n`);
     return 0;

@@ -18,7 +18,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
   const running = await context.connect(paths.socket);
   if (running !== undefined) {
     await using assistant = running;
-    const info = await assistant.info();
+    const { transcription: _, operations: __, ...info } = await assistant.call('info', {});
     const now = context.clock.now();
     const stored = await storedPart({ paths, store: info.store }, context);
     const facts = { running: true, ...info, ...stored?.facts };

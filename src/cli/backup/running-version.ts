@@ -48,7 +48,7 @@ export async function staysUp(version: string, paths: HomePaths, context: CliCon
 async function look(paths: HomePaths, context: CliContext): Promise<Seen | undefined> {
   try {
     await using assistant = await context.connect(paths.socket);
-    return await assistant?.info();
+    return await assistant?.call('info', {});
   } catch {
     return undefined;
   }

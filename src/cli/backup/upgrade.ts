@@ -115,7 +115,10 @@ async function wayBack(version: string, paths: HomePaths, context: CliContext): 
 async function askForRestart(paths: HomePaths, context: CliContext): Promise<void> {
   await using assistant = await context.connect(paths.socket);
   // The connection ends with the process.
-  await assistant?.send({ session: 'main', text: '/restart' }, {}).catch(() => {});
+  await assistant
+    ?.open('main')
+    .send({ text: '/restart' })
+    .catch(() => {});
 }
 
 /** `upgrade --rehearse`: a whole start that reaches no one. */
@@ -130,7 +133,7 @@ async function rehearse(paths: HomePaths, context: CliContext): Promise<number> 
       config: { log: { level: 'error' } },
     });
     await assistant.alive();
-    await assistant.info();
+    await assistant.call('info', {});
   }
   const facts = { version: readVersion(), journal: readSchema(paths.state) };
   print(context, true, { facts, lines: [] });

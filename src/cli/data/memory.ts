@@ -47,7 +47,7 @@ export async function memoryForgetCommand(
   let state: Forgetting['state'];
   {
     await using assistant = await openAssistant(context, home);
-    const found = await assistant.port.request('memoryForget', { words });
+    const found = await assistant.port.call('memoryForget', { words });
     if (Object.keys(found.files).length === 0 && found.rows === 0) {
       const nothing = 'Nothing that is kept has all of these words in one line.';
       print(context, json, { facts: found, lines: [nothing], escape: terminalText });
@@ -55,7 +55,7 @@ export async function memoryForgetCommand(
     }
     for (const line of found.shown.split('\n')) context.stderr.write(`${terminalText(line)}\n`);
     if (!(await confirm(context, 'Erase all of it for good?', { yes }))) return 1;
-    ({ state } = await assistant.port.request('memoryForget', { words, erase: true }));
+    ({ state } = await assistant.port.call('memoryForget', { words, erase: true }));
     if (state === 'later' && assistant.attached)
       return said(context, json, 'It is erased when the assistant starts the next time.');
   }

@@ -37,7 +37,7 @@ export async function pairApproveCommand(flags: ApproveFlags, context: CliContex
   }
   await using assistant = await openAssistant(context, home);
   const role = given[0] ?? ((await isYourself(context, assistant, flags)) ? 'owner' : 'trusted');
-  const approved = await assistant.port.request('pairApprove', { code, role });
+  const approved = await assistant.port.call('pairApprove', { code, role });
   const change = (to: string): string => assistantCommand(`pair approve ${approved.channel}:${approved.id} --${to}`);
   const promote = {
     owner: [],
@@ -75,7 +75,7 @@ async function isYourself(
 ): Promise<boolean> {
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
   if (json || !isTerminal) return false;
-  const { hasOwner, pending, people } = await port.request('pairList', {});
+  const { hasOwner, pending, people } = await port.call('pairList', {});
   if (hasOwner) return false;
   const typed = code.toUpperCase().replace(/[\s-]/gu, '');
   const person =

@@ -78,7 +78,7 @@ export async function sessionsDeleteCommand(
   const question = `Delete ${escapeInvisible(session)} with ${plural(said, 'message')}? This cannot be undone.`;
   if (!(await confirm(context, question, { yes }))) return 1;
   await using assistant = await openAssistant(context, home);
-  await assistant.port.request('sessionsDelete', { session });
+  await assistant.port.call('sessionsDelete', { session });
   const lines = [
     `${session} is deleted. What MEMORY.md and HISTORY.md hold of it stays: ${assistantCommand('memory')} shows it.`,
   ];

@@ -50,7 +50,7 @@ export async function tellRunning(context: CliContext, home: string | undefined)
   try {
     await using running = await context.connect(pathsOf(context, home).socket);
     if (running === undefined) return;
-    const { behind } = await raceAbort(running.request('configReload', {}), waiting.signal);
+    const { behind } = await raceAbort(running.call('configReload', {}), waiting.signal);
     if (behind !== undefined) context.stderr.write(`⚠ ${behind}\n`);
   } catch {
     // The page shows it when it is opened next.

@@ -30,7 +30,7 @@ const RIGHTS =
 /** `assistant plugins [list]`. */
 export async function pluginsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const plugins = await assistant.port.request('pluginsList', {});
+  const plugins = await assistant.port.call('pluginsList', {});
   const lines = plugins.map(({ name, version, state }) => {
     return `${name}${version === null || version === '' ? '' : ` ${version}`}: ${stateText(state)}`;
   });
@@ -94,11 +94,11 @@ export async function pluginsReloadCommand({ home, json }: OutputFlags, context:
     throw new AppError('not-running', 'No assistant runs for this home; plugins are loaded when one starts.');
   }
   await using assistant = running;
-  const { refused } = await assistant.request('configReload', {});
+  const { refused } = await assistant.call('configReload', {});
   if (refused !== null) throw new AppError('config-invalid', refused);
-  const { warnings } = await assistant.info();
+  const { warnings } = await assistant.call('info', {});
   const about = warnings.filter((warning) => warning.startsWith('The plugin '));
-  const plugins = (await assistant.request('pluginsList', {})).filter(({ state }) => state !== 'not enabled');
+  const plugins = (await assistant.call('pluginsList', {})).filter(({ state }) => state !== 'not enabled');
   const lines = [...plugins.map(({ name, state }) => `${name}: ${state}`), ...about.map((warning) => `⚠ ${warning}`)];
   print(context, json, { facts: { plugins, warnings: about }, lines, nothing: 'No plugin is enabled.' });
   return about.length === 0 ? 0 : 1;
@@ -159,7 +159,7 @@ async function reload(context: CliContext, home: string | undefined): Promise<bo
   const running = await context.connect(pathsOf(context, home).socket);
   if (running === undefined) return false;
   await using assistant = running;
-  const { refused, behind } = await assistant.request('configReload', {});
+  const { refused, behind } = await assistant.call('configReload', {});
   if (refused !== null) throw new AppError('config-invalid', refused);
   if (behind !== undefined) context.stderr.write(`⚠ ${behind}\n`);
   return true;
@@ -171,12 +171,12 @@ async function tellState(context: CliContext, home: string | undefined, name: st
     return 0;
   }
   await using assistant = await openAssistant(context, home);
-  const state = (await assistant.port.request('pluginsList', {})).find((one) => one.name === name)?.state;
+  const state = (await assistant.port.call('pluginsList', {})).find((one) => one.name === name)?.state;
   if (state === 'waits for a restart') {
     context.stdout.write(`Added ${terminalText(name)}. It runs after a restart: send /restart.\n`);
     return 0;
   }
-  const { warnings } = await assistant.port.info();
+  const { warnings } = await assistant.port.call('info', {});
   const about = warnings.filter((warning) => warning.startsWith(`The plugin ${JSON.stringify(name)}`));
   const lines = [`Added ${name}. It is ${state ?? 'not there'}.`, ...about.map((warning) => `⚠ ${warning}`)];
   context.stdout.write(`${terminalText(lines.join('\n'))}\n`);

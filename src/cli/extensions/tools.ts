@@ -1,20 +1,16 @@
+import type { RequestResult } from '../../core/gateway/operations/operations.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { openAssistant } from '../../core/cli/open.ts';
 import { json as jsonText } from '../../core/cli/format.ts';
-import { print } from '../../core/cli/print.ts';
-import type { HomeFlag, OutputFlags } from '../../core/cli/command.ts';
+import type { HomeFlag } from '../../core/cli/command.ts';
 
 /** `assistant tools list`. */
-export async function toolsListCommand({ home, json }: OutputFlags, context: CliContext): Promise<number> {
-  await using assistant = await openAssistant(context, home);
-  const tools = await assistant.port.tools();
+export function toolLines(tools: RequestResult<'toolsList'>): readonly string[] {
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
-  const lines = tools.map(({ name, description, role }) => {
+  return tools.map(({ name, description, role }) => {
     const [first = ''] = description.split(/(?<=\.)\s|\n/u);
     return `${name.padEnd(width)}  ${first}${role === 'owner' ? ' (owner only)' : ''}`;
   });
-  print(context, json, { facts: tools, lines });
-  return 0;
 }
 
 /** `assistant tools run NAME 'JSON'`: exit code 0 when it was allowed and worked. */
@@ -24,7 +20,7 @@ export async function toolsRunCommand(
 ): Promise<number> {
   await using assistant = await openAssistant(context, given.home);
   const { name, arguments: args, dryRun } = given;
-  const report = await assistant.port.runTool({ name, arguments: args, dryRun });
+  const report = await assistant.port.call('toolRun', { name, arguments: args, dryRun });
   context.stdout.write(`${jsonText(report)}\n`);
   return report.decision === 'allow' && report.result?.isError !== true ? 0 : 1;
 }

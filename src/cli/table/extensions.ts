@@ -1,3 +1,4 @@
+import { asking } from '../../core/cli/asking.ts';
 import { command, type Group } from '../../core/cli/command.ts';
 import { argument, flag, number, optionalArgument, text } from '../../core/cli/values.ts';
 
@@ -10,13 +11,13 @@ export const tools: Group = {
   name: 'tools',
   description: 'the tools of the assistant',
   commands: [
-    command({
+    asking({
       name: 'list',
-      description: 'list the tools',
+      description: 'list the tools; as JSON with their parameters',
       isDefault: true,
-      options: { json: flag('as JSON, with their parameters') },
       examples: ['tools list'],
-      load: async () => (await import('../extensions/tools.ts')).toolsListCommand,
+      operation: 'toolsList',
+      show: async () => (await import('../extensions/tools.ts')).toolLines,
     }),
     command({
       name: 'run',

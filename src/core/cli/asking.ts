@@ -58,7 +58,7 @@ export function asking<
       const given = rest as unknown as Values<A> & Values<O>;
       const params = input?.(given, context.clock.now()) ?? defined(rest);
       await using assistant = await openAssistant(context, home, log === undefined ? {} : { log });
-      const answer = await assistant.port.request(operation, params as RequestParams<Name>);
+      const answer = await assistant.port.call(operation, params as RequestParams<Name>);
       const shown = (await show())(answer, { given, ...(await timesOf(context, home)) });
       const { code = 0, ...found } = 'lines' in shown ? shown : { lines: shown };
       print(context, json, { facts: answer, nothing, ...found });

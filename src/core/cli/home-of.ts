@@ -82,7 +82,7 @@ async function unnamed(main: string, context: CliContext): Promise<AppError> {
 /** The homes of the gateway that runs there; undefined: none runs. */
 async function homesOn(main: string, { connect, env }: CliContext): Promise<readonly HomeOnGateway[] | undefined> {
   await using running = await connect(homePaths(main, env).socket);
-  return (await running?.info())?.homes;
+  return (await running?.call('info', {}))?.homes;
 }
 
 /** The copy of a home that runs on a machine, or that no other gateway runs and the machine has. */

@@ -90,7 +90,7 @@ export async function openAssistant(
 ): Promise<OpenedAssistant> {
   const paths = pathsOf(context, home);
   const running = await context.connect(paths.socket);
-  const waiting = (await running?.info())?.waiting;
+  const waiting = (await running?.call('info', {}))?.waiting;
   if (waiting !== undefined) {
     await running?.[Symbol.asyncDispose]();
     throw new AppError('not-started', waiting);
@@ -112,7 +112,7 @@ export async function openAssistant(
     startAssistant(context, { paths, config: await logSettings(), serve: 'local', logsToFile, onUnusable });
   const port = running ?? (await start());
   if (running === undefined) {
-    for (const warning of (await port.info()).warnings)
+    for (const warning of (await port.call('info', {})).warnings)
       context.stderr.write(wrapped(`⚠ ${terminalText(warning)}`, context.stderr));
   }
   return { port, attached: running !== undefined, [Symbol.asyncDispose]: () => port[Symbol.asyncDispose]() };

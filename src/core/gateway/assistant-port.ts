@@ -12,8 +12,6 @@ export type { AgentFacts, AssistantInfo, HomeOnGateway, OutboundEvent, StoreFact
 export interface SendInput {
   /** The same message sent again under the same id is taken once. @default a new one */
   readonly id?: string;
-  /** Name of the terminal session. */
-  readonly session: string;
   readonly text: string;
   /** Absolute paths of images that belong to the message. */
   readonly images?: readonly string[];
@@ -47,22 +45,26 @@ export interface ApprovalQuestion {
 /** Yes, no, yes from now on (where the question says `always`), or no and why. */
 export type ApprovalReply = boolean | 'always' | { readonly reason: string };
 
-export interface SendOptions {
-  /** Aborting it stops the turn. */
-  readonly signal?: AbortSignal;
-  /** Live events: text is cumulative, and older ones may be left out. */
+export interface ConversationOptions {
+  /** Gets the messages to the session, waiting ones first. */
+  readonly onMessage?: (message: AttachedMessage) => void;
+  /** Live events of every turn of the session: text is cumulative, and older ones may be left out. */
   readonly onEvent?: (event: OutboundEvent) => void;
-  /** Answers questions; without it no one can be asked. The signal aborts when no answer is needed any more. */
+  /**
+   * Answers the questions of every turn of the session; without it no one can be asked. The signal aborts when no answer is
+   * needed any more.
+   */
   readonly onApproval?: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalReply>;
-}
-
-export interface AttachOptions extends Pick<SendOptions, 'onApproval'> {
-  /** Live events of every turn of the session. */
-  readonly onEvent?: (event: OutboundEvent) => void;
   /** The texts of files as this editor shows them. @default they are read from the disk and written to it */
   readonly files?: LentFiles;
   /** MCP servers that the owner agreed to; they run, for this session alone, until it is disposed of. @default none */
   readonly servers?: readonly EditorServer[];
+}
+
+/** A terminal session that somebody follows until it is disposed of. What was sent goes on then. */
+export interface Conversation extends Disposable {
+  /** Resolves when the turn that answers this message has ended, however it ended. Aborting the signal stops the turn. */
+  send(input: SendInput, options?: { readonly signal?: AbortSignal }): Promise<TurnSummary>;
 }
 
 /** A durable message to a terminal session. */
@@ -73,37 +75,6 @@ export interface AttachedMessage {
   readonly turnId?: string;
   /** What sent it by itself, e.g. `the reminder tea`; undefined for an answer and for what the program reports. */
   readonly from?: string;
-}
-
-export interface ToolInfo {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema of an object. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-  /** What a call may change: none, idempotent, effect. */
-  readonly effect: string;
-  /** The least role that may call it. */
-  readonly role: string;
-}
-
-export interface ToolRun {
-  readonly name: string;
-  /** JSON text, as a model would write it. */
-  readonly arguments: string;
-  /** Only decide; run nothing. */
-  readonly dryRun: boolean;
-}
-
-export interface ToolRunReport {
-  readonly decision: 'allow' | 'ask' | 'deny';
-  readonly reason: string | null;
-  /** Null when it did not run. */
-  readonly result: {
-    readonly title: string;
-    readonly output: string;
-    readonly metadata: Readonly<Record<string, string | number | boolean | null>>;
-    readonly isError: boolean;
-  } | null;
 }
 
 export interface CallOptions {
@@ -117,19 +88,14 @@ export interface CallOptions {
 export interface AssistantPort {
   /** Resolves when it cannot be reached any more; without it that does not happen. */
   readonly lost?: Promise<unknown>;
-  info(): AssistantInfo | Promise<AssistantInfo>;
-  /** Resolves when the turn that answers this message has ended, however it ended. */
-  send(input: SendInput, options: SendOptions): Promise<TurnSummary>;
-  /** Until it is disposed of, the listener gets the messages to this session, waiting ones first. */
-  attach(session: string, listener: (message: AttachedMessage) => void, options?: AttachOptions): Disposable;
-  tools(): readonly ToolInfo[] | Promise<readonly ToolInfo[]>;
-  runTool(run: ToolRun): Promise<ToolRunReport>;
-  /** Calls one of the operations, with parameters that were checked. */
-  request<Name extends RequestName>(
+  /** Calls one of the operations, with an input that was checked. */
+  call<Name extends RequestName>(
     name: Name,
-    params: RequestParams<Name>,
-    options?: CallOptions,
+    input: RequestParams<Name>,
+    by?: CallOptions,
   ): Promise<RequestResult<Name>>;
+  /** Follows a terminal session by its name. */
+  open(session: string, options?: ConversationOptions): Conversation;
 }
 
 /** The assistant of this process, which knows its operations. */

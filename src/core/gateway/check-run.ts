@@ -1,15 +1,11 @@
 import { MOST_RETRIES } from '../bus/run.ts';
 import { AppError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
-import type { AssistantPort, SendInput } from './assistant-port.ts';
+import type { SendInput } from './assistant-port.ts';
 
-/** Throws `run-invalid` with one sentence when what a message wants of its turn cannot be meant. */
-export async function checkRun(
-  { tools, timeoutMs, retries }: SendInput,
-  port: Pick<AssistantPort, 'tools'>,
-): Promise<void> {
+/** Throws `run-invalid` with one sentence when what a message wants of its turn cannot be meant. `known`: the names of all tools. */
+export function checkRun({ tools, timeoutMs, retries }: SendInput, known: readonly string[]): void {
   if (tools !== undefined) {
-    const known = (await port.tools()).map(({ name }) => name);
     const unknown = tools.find((name) => !known.includes(name));
     if (unknown !== undefined) {
       const guess = nearest(unknown, known);

@@ -6,17 +6,12 @@ import type { Logger } from '../util/log.ts';
 import type {
   ApprovalQuestion,
   ApprovalReply,
-  AssistantInfo,
   AssistantPort,
-  OwnAssistant,
   AttachedMessage,
-  AttachOptions,
+  Conversation,
+  ConversationOptions,
   OutboundEvent,
-  SendInput,
-  SendOptions,
-  ToolInfo,
-  ToolRun,
-  ToolRunReport,
+  OwnAssistant,
   TurnSummary,
 } from './assistant-port.ts';
 import { connectControl, type ControlClient } from './control-client.ts';
@@ -35,13 +30,13 @@ const sendParams = z.object({
   retries: z.number().exactOptional(),
   files: z.array(z.object({ name: z.string(), text: z.string() })).exactOptional(),
   keeps: z.boolean().exactOptional(),
-  /** Somebody at the other end answers questions. */
-  asks: z.boolean(),
 });
 const reply = z.union([z.boolean(), z.literal('always'), z.object({ reason: z.string().max(4_000) })]);
-const attachParams = z.object({
+const openParams = z.object({
   session: z.string().min(1).max(200),
-  /** It wants the live events too. */
+  /** It wants the messages to the session. */
+  messages: z.boolean().default(false),
+  /** It wants the live events. */
   live: z.boolean().default(false),
   /** Somebody at the other end answers the questions of every turn of the session. */
   asks: z.boolean().default(false),
@@ -52,10 +47,9 @@ const attachParams = z.object({
 });
 /** A question about a file of the editor. */
 const fileQuestion = z.object({ file: z.unknown() });
-/** A live event among the messages of an attached session. */
+/** A live event among the messages to a session. */
 const liveFrame = z.object({ live: z.unknown() });
-const requestFrame = z.object({ name: z.unknown().optional(), params: z.unknown().optional() }).catch({});
-const runParams = z.object({ name: z.string(), arguments: z.string(), dryRun: z.boolean() });
+const callFrame = z.object({ name: z.unknown().optional(), params: z.unknown().optional() }).catch({});
 
 /** Offers an assistant to other processes of this user, at a socket, until disposed of. The home's lock must be held. */
 export function startControlServer(options: {
@@ -70,7 +64,7 @@ export function startControlServer(options: {
 }): Promise<AsyncDisposable> {
   const { assistant, ...rest } = options;
   const answerShowsRuns = (method: string, params: unknown): boolean =>
-    method === 'request' && assistant.operations.showsRuns(requestFrame.parse(params).name);
+    method === 'call' && assistant.operations.showsRuns(callFrame.parse(params).name);
   return serveControl({ ...rest, handlers: assistantHandlers(assistant), showsRuns: answerShowsRuns });
 }
 
@@ -82,26 +76,21 @@ function replyOf(given: unknown): ApprovalReply {
 /** One method each. */
 function assistantHandlers(assistant: OwnAssistant): Readonly<Record<string, Handler>> {
   return {
-    info: async () => assistant.info(),
-    tools: async () => assistant.tools(),
-    runTool: async (params) => assistant.runTool(runParams.parse(params)),
-    request: async (given) => callOperation(assistant, requestFrame.parse(given)),
-    send: async (params, { signal, emit, ask }) => {
-      const { asks, ...input } = sendParams.parse(params);
-      return assistant.send(input, {
-        signal: input.keeps === true ? unlessGone(signal) : signal,
-        onEvent: (event) => emit(event, liveKey(event)),
-        ...(asks ? { onApproval: async (question, stop) => replyOf(await ask(question, stop)) } : {}),
-      });
+    call: async (given) => callOperation(assistant, callFrame.parse(given)),
+    send: async (params, { signal }) => {
+      const { session, ...input } = sendParams.parse(params);
+      return assistant.open(session).send(input, { signal: input.keeps === true ? unlessGone(signal) : signal });
     },
-    attach: async (params, { signal, emit, ask }) => {
-      const { session, live, asks, files, servers } = attachParams.parse(params);
+    // Ends when the client says so.
+    open: async (params, { signal, emit, ask }) => {
+      const { session, messages, live, asks, files, servers } = openParams.parse(params);
       const onMessage = (message: AttachedMessage): void => {
         signal.throwIfAborted();
         emit(message);
       };
-      using _attached = assistant.attach(session, onMessage, {
+      using _followed = assistant.open(session, {
         servers,
+        ...(messages ? { onMessage } : {}),
         ...(live ? { onEvent: (event) => emit({ live: event }, liveKey(event)) } : {}),
         ...(asks ? { onApproval: async (question, stop) => replyOf(await orGone(ask(question, stop), signal)) } : {}),
         ...(files === undefined
@@ -158,69 +147,44 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
     return this.#client.lost;
   }
 
-  async info(): Promise<AssistantInfo> {
-    return (await this.#client.request('info', null)) as AssistantInfo;
+  async call<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
+    return (await this.#client.request('call', { name, params })) as RequestResult<Name>;
   }
 
-  async tools(): Promise<readonly ToolInfo[]> {
-    return (await this.#client.request('tools', null)) as readonly ToolInfo[];
-  }
-
-  async runTool(run: ToolRun): Promise<ToolRunReport> {
-    return (await this.#client.request('runTool', run)) as ToolRunReport;
-  }
-
-  async request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>> {
-    return (await this.#client.request('request', { name, params })) as RequestResult<Name>;
-  }
-
-  async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
-    const { signal, onEvent, onApproval } = options;
-    const summary = await this.#client.request(
-      'send',
-      { ...input, asks: onApproval !== undefined },
-      {
-        ...(signal === undefined ? {} : { signal }),
-        onEvent: (event) => onEvent?.(event as OutboundEvent),
-        onQuestion: async (question, stop) => (await onApproval?.(question as ApprovalQuestion, stop)) ?? false,
-      },
-    );
-    return summary as TurnSummary;
-  }
-
-  attach(
+  open(
     session: string,
-    listener: (message: AttachedMessage) => void,
-    { onEvent, onApproval, files, servers = [] }: AttachOptions = {},
-  ): Disposable {
-    const detach = new AbortController();
-    const attached = this.#client.request(
-      'attach',
-      {
-        session,
-        live: onEvent !== undefined,
-        asks: onApproval !== undefined,
-        servers,
-        ...(files === undefined ? {} : { files: { reads: files.reads, writes: files.writes } }),
+    { onMessage, onEvent, onApproval, files, servers = [] }: ConversationOptions = {},
+  ): Conversation {
+    const left = new AbortController();
+    const wanted = {
+      session,
+      messages: onMessage !== undefined,
+      live: onEvent !== undefined,
+      asks: onApproval !== undefined,
+      servers,
+      ...(files === undefined ? {} : { files: { reads: files.reads, writes: files.writes } }),
+    };
+    const followed = this.#client.request('open', wanted, {
+      signal: left.signal,
+      onEvent: (given) => {
+        if (left.signal.aborted) return;
+        const { success, data } = liveFrame.safeParse(given);
+        if (success) onEvent?.(data.live as OutboundEvent);
+        else onMessage?.(given as AttachedMessage);
       },
-      {
-        signal: detach.signal,
-        onEvent: (given) => {
-          if (detach.signal.aborted) return;
-          const { success, data } = liveFrame.safeParse(given);
-          if (success) onEvent?.(data.live as OutboundEvent);
-          else listener(given as AttachedMessage);
-        },
-        onQuestion: async (question, stop) => {
-          const { success, data } = fileQuestion.safeParse(question);
-          if (success) return await files?.ask(data.file as EditorFileRequest, stop);
-          return (await onApproval?.(question as ApprovalQuestion, stop)) ?? false;
-        },
+      onQuestion: async (question, stop) => {
+        const { success, data } = fileQuestion.safeParse(question);
+        if (success) return await files?.ask(data.file as EditorFileRequest, stop);
+        return (await onApproval?.(question as ApprovalQuestion, stop)) ?? false;
       },
-    );
+    });
     // `lost` tells of a lost connection.
-    attached.catch(() => {});
-    return { [Symbol.dispose]: () => detach.abort() };
+    followed.catch(() => {});
+    return {
+      send: async (input, options) =>
+        (await this.#client.request('send', { session, ...input }, options)) as TurnSummary,
+      [Symbol.dispose]: () => left.abort(),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

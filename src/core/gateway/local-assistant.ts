@@ -2,35 +2,23 @@ import { basename } from 'node:path';
 import { EDITOR_FACTS, isEditorSession, type EditorFacts } from '../bus/editor.ts';
 import type { InboundDraft, OutboundEvent, TurnSummary } from '../bus/messages.ts';
 import { runMetadata } from '../bus/run.ts';
-import { infoOf } from '../assistant/info.ts';
 import { localRole } from '../security/access/access.ts';
 import type { App } from '../app.ts';
-import { runToolOnce } from '../tools/outside-turn.ts';
 import { raceAbort, sleep } from '../util/clock.ts';
 import { AppError } from '../util/errors.ts';
 import { noUsage } from '../util/token-usage.ts';
 import type {
-  AssistantInfo,
   AssistantPort,
-  OwnAssistant,
-  AttachOptions,
   CallOptions,
+  Conversation,
+  ConversationOptions,
+  OwnAssistant,
   SendInput,
-  SendOptions,
-  ToolRun,
 } from './assistant-port.ts';
 import { checkRun } from './check-run.ts';
 import { localUser } from './local-user.ts';
 import { auditLine, requireRole, type OperationTable } from './operations/call.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
-
-interface TerminalText {
-  readonly id: string;
-  readonly text: string;
-  readonly kind: string;
-  readonly turnId?: string;
-  readonly from?: string;
-}
 
 /** How long a reply may take to be marked delivered after its turn ended. */
 const DELIVERY_WAIT_MS = 2_000;
@@ -46,77 +34,61 @@ export class LocalAssistant implements OwnAssistant {
     this.#app = app;
   }
 
-  info(): AssistantInfo {
-    return infoOf(this.#app);
-  }
-
-  tools(): ReturnType<AssistantPort['tools']> {
-    return this.#app.tools
-      .list()
-      .map(({ tool, spec }) => ({ ...spec, effect: tool.effect, role: tool.role ?? 'trusted' }));
-  }
-
-  async runTool(run: ToolRun): ReturnType<AssistantPort['runTool']> {
-    const { tools, paths, newId, redact } = this.#app;
-    const report = await runToolOnce(tools, run, { workspace: paths.workspace, newId });
-    return { ...report, reason: report.reason === null ? null : redact(report.reason) };
-  }
-
   get operations(): OperationTable {
     return this.#app.operations;
   }
 
   /** A call that changes something is in the audit log before it begins. */
-  async request<Name extends RequestName>(
+  async call<Name extends RequestName>(
     name: Name,
-    params: RequestParams<Name>,
+    input: RequestParams<Name>,
     { door = 'terminal:owner', role = localRole('control-socket') }: CallOptions = {},
   ): Promise<RequestResult<Name>> {
     const app = this.#app;
     const one = app.operations.get(name);
     requireRole(one, { door, role });
-    const what = auditLine(one, params);
+    const what = auditLine(one, input);
     if (what !== null) {
       const person = { who: door, role, origin: 'user' };
       const decided = { decision: 'allowed', reason: null, approval: null } as const;
       await app.audit.record({ turn: null, session: null, what, ...person, ...decided });
     }
-    const result = await one.run(app, params, { door, role });
+    const result = await one.run(app, input, { door, role });
     if (what !== null && one.changes !== null) app.http.changed?.(one.changes);
     // The operation of this name answers this.
     return result as RequestResult<Name>;
   }
 
-  attach(
-    session: string,
-    listener: (message: TerminalText) => void,
-    { onEvent, onApproval, files, servers = [] }: AttachOptions = {},
-  ): Disposable {
+  open(session: string, options: ConversationOptions = {}): Conversation {
+    const { onMessage, onEvent, onApproval, files, servers = [] } = options;
     const { bus, channels, questions, editorFiles, plugins, safe, newId } = this.#app;
-    const sessionKey = bus.sessionOf(this.#draft({ session, text: '' }, newId()));
-    const attached = new DisposableStack();
+    const sessionKey = bus.sessionOf(this.#draft(session, { text: '' }, newId()));
+    const followed = new DisposableStack();
     if (onEvent !== undefined)
-      attached.use(
+      followed.use(
         bus.listen((event) => {
           if (event.sessionKey === sessionKey) onEvent(event);
         }),
       );
-    if (onApproval !== undefined) attached.use(questions.attach(sessionKey, onApproval));
-    if (files !== undefined) attached.use(editorFiles.attach(sessionKey, files));
+    if (onApproval !== undefined) followed.use(questions.attach(sessionKey, onApproval));
+    if (files !== undefined) followed.use(editorFiles.attach(sessionKey, files));
     if (servers.length > 0 && !safe)
-      for (const [, part] of plugins.each('editorServers')) attached.use(part.attach(sessionKey, servers));
-    attached.use(channels.terminal.attach(session, listener));
-    return attached;
+      for (const [, part] of plugins.each('editorServers')) followed.use(part.attach(sessionKey, servers));
+    if (onMessage !== undefined) followed.use(channels.terminal.attach(session, onMessage));
+    return {
+      send: (input, { signal } = {}) => this.#send(session, input, signal),
+      [Symbol.dispose]: () => followed.dispose(),
+    };
   }
 
-  /**
-   * Resolves when the turn that answers this message has ended. Aborting the signal stops the turn. When the process
-   * stops, the turn is left as it is and `connection-lost` is thrown: it continues at the next start.
-   */
-  async send(input: SendInput, options: SendOptions): Promise<TurnSummary> {
-    const { bus, channels, questions, newId, clock } = this.#app;
-    await checkRun(input, this);
-    const draft = this.#draft(input, input.id ?? newId());
+  /** When the process stops, the turn is left as it is and `connection-lost` is thrown: it continues at the next start. */
+  async #send(session: string, input: SendInput, signal: AbortSignal | undefined): Promise<TurnSummary> {
+    const { bus, channels, tools, newId, clock } = this.#app;
+    checkRun(
+      input,
+      tools.list().map(({ spec }) => spec.name),
+    );
+    const draft = this.#draft(session, input, input.id ?? newId());
     const sessionKey = bus.sessionOf(draft);
     const delivered = new Set<string>();
     const onDelivered = new EventTarget();
@@ -125,20 +97,15 @@ export class LocalAssistant implements OwnAssistant {
       const isEnd = event.type === 'turn-end' && event.sessionKey === sessionKey;
       if (isEnd && event.answers.includes(draft.externalId)) ended.resolve(event);
     });
-    // A listener of its own: the bus drops one that throws, and the end of the turn must still be heard.
-    using _live = bus.listen((event) => {
-      if (event.sessionKey === sessionKey) options.onEvent?.(event);
-    });
-    using _sink = channels.terminal.attach(input.session, (message) => {
+    using _sink = channels.terminal.attach(session, (message) => {
       if (message.turnId === undefined || message.kind === 'part') return;
       delivered.add(message.turnId);
       onDelivered.dispatchEvent(new Event('delivered'));
     });
-    using _approver = options.onApproval === undefined ? undefined : questions.attach(sessionKey, options.onApproval);
     const [accepted] = await bus.publishInbound(draft);
     if (accepted === 'duplicate') return knownSummary();
     if (accepted !== 'accepted') return refusedSummary();
-    const { turnId, result } = await this.#untilEnd(ended.promise, input, options.signal);
+    const { turnId, result } = await this.#untilEnd(ended.promise, session, signal);
     if (result.text === '') return result;
     if (result.outcome === 'answered' || result.outcome === 'failed' || result.outcome === 'command') {
       while (!delivered.has(turnId)) {
@@ -154,7 +121,7 @@ export class LocalAssistant implements OwnAssistant {
 
   async #untilEnd(
     ended: Promise<{ turnId: string; result: TurnSummary }>,
-    input: SendInput,
+    session: string,
     signal: AbortSignal | undefined,
   ): Promise<{ turnId: string; result: TurnSummary }> {
     const { bus, clock, closing, newId } = this.#app;
@@ -163,7 +130,7 @@ export class LocalAssistant implements OwnAssistant {
     } catch (error) {
       if (closing.aborted) throw new AppError('connection-lost', CONTINUES);
       if (error instanceof AppError && error.code === 'connection-lost') throw error;
-      await bus.publishInbound(this.#draft({ session: input.session, text: '/stop' }, newId()));
+      await bus.publishInbound(this.#draft(session, { text: '/stop' }, newId()));
       const stopped = {
         turnId: '',
         result: { ...refusedSummary(), outcome: 'stopped' as const, errorKind: 'aborted', text: 'Stopped.' },
@@ -172,18 +139,18 @@ export class LocalAssistant implements OwnAssistant {
     }
   }
 
-  #editorFacts({ session, files = [] }: SendInput): EditorFacts {
+  #editorFacts(session: string, files: SendInput['files'] = []): EditorFacts {
     const kept = this.#app.editors.of(session);
     const folder = kept === undefined ? null : { path: kept.folder, allowed: kept.allowed === true };
     return { files: [...files], folder, readOnly: kept?.readOnly === true };
   }
 
-  #draft(input: SendInput, id: string): InboundDraft {
+  #draft(session: string, input: SendInput, id: string): InboundDraft {
     return {
       channel: 'terminal',
       account: 'local',
-      chatId: input.session,
-      ...(isEditorSession(input.session) ? { sessionKey: input.session } : {}),
+      chatId: session,
+      ...(isEditorSession(session) ? { sessionKey: session } : {}),
       chatType: 'direct',
       sender: this.#sender,
       role: localRole('terminal'),
@@ -198,7 +165,7 @@ export class LocalAssistant implements OwnAssistant {
       metadata: {
         ...(input.model === undefined ? {} : { model: input.model }),
         ...runMetadata({ tools: input.tools, timeoutMs: input.timeoutMs, retries: input.retries }),
-        ...(isEditorSession(input.session) ? { [EDITOR_FACTS]: this.#editorFacts(input) } : {}),
+        ...(isEditorSession(session) ? { [EDITOR_FACTS]: this.#editorFacts(session, input.files) } : {}),
       },
     };
   }
@@ -209,27 +176,28 @@ export function externalIdOf(id: string): string {
   return `m:${id}`;
 }
 
-/** Events of a stream in order, ending with the turn. */
+/** Sends a message to a session, and gives the events of the session in order until its turn has ended. */
 export async function* streamOf(
-  assistant: Pick<AssistantPort, 'send'>,
-  input: SendInput,
-  options: Omit<SendOptions, 'onEvent'>,
+  assistant: Pick<AssistantPort, 'open'>,
+  session: string,
+  { input, signal, ...options }: StreamOptions,
 ): AsyncGenerator<OutboundEvent, TurnSummary, void> {
   const waiting: OutboundEvent[] = [];
   let wake = Promise.withResolvers<void>();
   let finished = false;
-  const result = assistant
-    .send(input, {
-      ...options,
-      onEvent: (event) => {
-        waiting.push(event);
-        wake.resolve();
-      },
-    })
-    .finally(() => {
-      finished = true;
+  const conversation = assistant.open(session, {
+    ...options,
+    onEvent: (event) => {
+      options.onEvent?.(event);
+      waiting.push(event);
       wake.resolve();
-    });
+    },
+  });
+  const result = conversation.send(input, signal === undefined ? {} : { signal }).finally(() => {
+    conversation[Symbol.dispose]();
+    finished = true;
+    wake.resolve();
+  });
   result.catch(() => {});
   for (;;) {
     for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) yield event;
@@ -237,6 +205,11 @@ export async function* streamOf(
     await wake.promise;
     wake = Promise.withResolvers<void>();
   }
+}
+
+interface StreamOptions extends Pick<ConversationOptions, 'onEvent' | 'onApproval'> {
+  readonly input: SendInput;
+  readonly signal?: AbortSignal;
 }
 
 /** Of a message that was accepted before: its answer comes, or came, to those who are attached. */

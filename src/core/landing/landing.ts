@@ -72,7 +72,10 @@ export class WorkspaceLanding implements Landing {
     signal.throwIfAborted();
     const store = (await this.#tested)?.store;
     if (!found.available || store === undefined)
-      throw new AppError('no-view', `There's no copy-on-write view${found.available ? '' : ` because ${found.reason}`}.`);
+      throw new AppError(
+        'no-view',
+        `There's no copy-on-write view${found.available ? '' : ` because ${found.reason}`}.`,
+      );
     const id = this.options.newId();
     const layers = await makeLayers(join(store, id), realpathSync(this.options.workspace), this.options.clock);
     return new OpenView(this, { id, layers, mostBytes });
@@ -198,7 +201,9 @@ export class WorkspaceLanding implements Landing {
     };
     if (paths.size <= SYNCED_SINGLY && (await singly().catch(() => false))) return;
     const programs = viewPrograms();
-    const sync = spawn(typeof programs === 'string' ? 'sync' : (programs.get('sync') ?? ''), ['-f', within], { stdio: 'ignore' });
+    const sync = spawn(typeof programs === 'string' ? 'sync' : (programs.get('sync') ?? ''), ['-f', within], {
+      stdio: 'ignore',
+    });
     const [code] = (await once(sync, 'close')) as [number | null];
     if (code !== 0) throw new AppError('no-view', "the disk didn't confirm the new files");
   }
@@ -239,7 +244,10 @@ export class WorkspaceLanding implements Landing {
     const folder = this.#folderOf(record.id);
     const origin = record.undoes === null ? undefined : this.#folderOf(record.undoes);
     if (folder === undefined || (record.undoes !== null && origin === undefined)) {
-      log.error('landing: the folder of an unfinished one is gone', { id: record.id, paths: record.paths.slice(0, 10) });
+      log.error('landing: the folder of an unfinished one is gone', {
+        id: record.id,
+        paths: record.paths.slice(0, 10),
+      });
       await journal.landings.set(record, 'lost');
       return;
     }
@@ -259,8 +267,7 @@ export class WorkspaceLanding implements Landing {
   /** Paths that something other than a later undo has changed since the landing. */
   async #changedSince({ id, doneNs }: LandingRecord, back: Manifest, pace: Pace): Promise<readonly string[]> {
     const undos = this.options.journal.landings.undosAfter(id);
-    const isOwn = (ns: bigint): boolean =>
-      ns <= (doneNs ?? 0n) || undos.some(({ from, to }) => from <= ns && ns <= to);
+    const isOwn = (ns: bigint): boolean => ns <= (doneNs ?? 0n) || undos.some(({ from, to }) => from <= ns && ns <= to);
     const changed: string[] = [];
     for (const step of back.steps) {
       await pace.step();

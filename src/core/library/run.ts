@@ -1,11 +1,13 @@
 import type { OutboundEvent, TurnSummary } from '../bus/messages.ts';
-import type { SendInput, SendOptions } from '../gateway/assistant-port.ts';
+import type { ConversationOptions, SendInput } from '../gateway/assistant-port.ts';
 import type { ModelErrorKind } from '../providers/provider.ts';
 
 /** What one run wants; all of it holds for this run alone. */
-export interface RunOptions extends Omit<SendInput, 'text' | 'session' | 'images'>, Omit<SendOptions, 'onEvent'> {
+export interface RunOptions extends Omit<SendInput, 'text' | 'images'>, Pick<ConversationOptions, 'onApproval'> {
   /** The conversation that the message belongs to. @default 'main' */
   readonly session?: string;
+  /** Aborting it stops the turn. */
+  readonly signal?: AbortSignal;
   /** Images that belong to the message: paths, or their bytes (PNG, JPEG, GIF, WebP). @default none */
   readonly images?: readonly (string | Uint8Array)[];
 }

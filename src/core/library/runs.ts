@@ -13,7 +13,7 @@ import type { RunErrorKind, RunOptions, RunResult, Runs, RunStream, SentFile } f
 import { CallTimes, toolCallsOf } from './tool-calls.ts';
 
 /** Runs turns for a program, and tells it what they did. */
-export function createRuns(app: App, port: Pick<AssistantPort, 'send'>): Runs {
+export function createRuns(app: App, port: Pick<AssistantPort, 'open'>): Runs {
   const { sessions, journal, media, newId, clock } = app;
   const resultOf = async (
     summary: TurnSummary,
@@ -36,19 +36,11 @@ export function createRuns(app: App, port: Pick<AssistantPort, 'send'>): Runs {
 
   async function* stream(text: string, options: RunOptions = {}): RunStream {
     const { signal, onApproval, id = newId(), session = 'main', images = [], ...asked } = options;
-    const input = { ...asked, id, session, text, images: await pathsOf(images, media) };
+    const input = { ...asked, id, text, images: await pathsOf(images, media) };
     const times = new CallTimes(() => clock.monotonic());
-    const watched: Pick<AssistantPort, 'send'> = {
-      send: (message, { onEvent, ...others }) =>
-        port.send(message, {
-          ...others,
-          onEvent: (event) => {
-            times.saw(event);
-            onEvent?.(event);
-          },
-        }),
-    };
-    const events = streamOf(watched, input, {
+    const events = streamOf(port, session, {
+      input,
+      onEvent: (event) => times.saw(event),
       ...(signal === undefined ? {} : { signal }),
       ...(onApproval === undefined ? {} : { onApproval }),
     });

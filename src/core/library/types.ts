@@ -16,14 +16,11 @@ export type {
   ApprovalQuestion,
   ApprovalReply,
   AssistantPort,
-  AttachOptions,
   AttachedMessage,
   CallOptions,
+  Conversation,
+  ConversationOptions,
   SendInput,
-  SendOptions,
-  ToolInfo,
-  ToolRun,
-  ToolRunReport,
 } from '../gateway/assistant-port.ts';
 export type { Operation } from '../gateway/operations/operation.ts';
 export type { Operations, RequestName, RequestParams, RequestResult } from '../gateway/operations/operations.ts';

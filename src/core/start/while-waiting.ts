@@ -1,7 +1,6 @@
-import { OperationTable } from '../gateway/operations/call.ts';
-import { OPERATIONS } from '../gateway/operations/operations.ts';
-import type { OwnAssistant } from '../gateway/assistant-port.ts';
+import type { AssistantInfo, OwnAssistant } from '../gateway/assistant-port.ts';
 import { startControlServer } from '../gateway/control.ts';
+import { infoOnly } from '../gateway/info-only.ts';
 import { enabledChannels } from '../config/channels.ts';
 import type { StorageState } from '../storage/storage-health.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
@@ -75,23 +74,16 @@ function waitingAssistant(
   const refuse = (): never => {
     throw new AppError(code, sentence());
   };
-  return {
-    operations: new OperationTable([...OPERATIONS, ...loaded.program.operations]),
-    info: async () => ({
-      version,
-      pid: process.pid,
-      home: paths.home,
-      model: config.agent.model,
-      channels: Object.fromEntries(Object.keys(enabledChannels(loaded)).map((name) => [name, { state: 'stopped' }])),
-      warnings: isStandby() ? warnings : [sentence(), ...warnings],
-      waiting: sentence(),
-      startedAt,
-      http: http(),
-    }),
-    tools: async () => refuse(),
-    runTool: async () => refuse(),
-    request: async () => refuse(),
-    send: async () => refuse(),
-    attach: refuse,
-  };
+  const info = async (): Promise<AssistantInfo> => ({
+    version,
+    pid: process.pid,
+    home: paths.home,
+    model: config.agent.model,
+    channels: Object.fromEntries(Object.keys(enabledChannels(loaded)).map((name) => [name, { state: 'stopped' }])),
+    warnings: isStandby() ? warnings : [sentence(), ...warnings],
+    waiting: sentence(),
+    startedAt,
+    http: http(),
+  });
+  return infoOnly(loaded.program.operations, info, refuse);
 }

@@ -28,16 +28,16 @@ export async function cronRunCommand(
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
   const { port } = assistant;
-  const begun = await port.request('cron', { action: 'run', id });
+  const begun = await port.call('cron', { action: 'run', id });
   if (!json) show(context, json, begun);
   const startedAt = context.clock.monotonic();
-  let shown = await port.request('cron', { action: 'show', id });
+  let shown = await port.call('cron', { action: 'show', id });
   for (;;) {
     const execution = shown.runs[0]?.execution;
     const mostMs = execution === 'waiting' ? MOST_WAITING_MS : execution === 'running' ? MOST_RUNNING_MS : 0;
     if (context.clock.monotonic() - startedAt >= mostMs) break;
     await sleep(context.clock, LOOK_MS);
-    shown = await port.request('cron', { action: 'show', id });
+    shown = await port.call('cron', { action: 'show', id });
   }
   if (json) show(context, json, shown);
   const [run] = shown.runs;
@@ -69,16 +69,16 @@ export async function cronEnableCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const found = await assistant.port.request('cron', { action: 'list' });
+  const found = await assistant.port.call('cron', { action: 'list' });
   const job = found.jobs.find((one) => one.id === id);
   if (job?.state !== 'waiting') {
-    show(context, json, await assistant.port.request('cron', { action: 'enable', id }));
+    show(context, json, await assistant.port.call('cron', { action: 'enable', id }));
     return 0;
   }
   const shown = `${job.id}: ${job.kind}, ${job.schedule}, to ${job.chat}\n${job.text}\n\nIt was found in cron/jobs.json, and no one has approved it.\n`;
   context.stderr.write(escapeInvisible(shown));
   if (!(await confirm(context, 'Let exactly this run?', { yes }))) return 1;
-  show(context, json, await assistant.port.request('cron', { action: 'enable', id, code: job.code }));
+  show(context, json, await assistant.port.call('cron', { action: 'enable', id, code: job.code }));
   return 0;
 }
 

@@ -19,7 +19,7 @@ async function servers(scene: Scene, signal: AbortSignal): Promise<readonly Find
   const used = Object.entries(loaded === null ? {} : mcpServers.of(loaded.config)).filter(([, { enabled }]) => enabled);
   if (used.length === 0) return [];
   if (gateway !== null) {
-    const known = new Map((await gateway.request('mcpList', {})).map((one) => [one.name, one]));
+    const known = new Map((await gateway.call('mcpList', {})).map((one) => [one.name, one]));
     return used.map(([name]) => {
       const found = known.get(name);
       if (found === undefined)

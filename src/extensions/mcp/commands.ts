@@ -35,7 +35,7 @@ export async function mcpTrustCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home, { log: 'silent' });
-  const report = await assistant.port.request('mcpTest', { name });
+  const report = await assistant.port.call('mcpTest', { name });
   const changes = changeLines(report);
   if (changes.length === 0) {
     const lines = [`${name} offers exactly the tools that you approved: ${plural(report.tools.length, 'tool')}.`];
@@ -47,7 +47,7 @@ export async function mcpTrustCommand(
     context.stdout.write('Nothing was changed.\n');
     return 1;
   }
-  const difference = await assistant.port.request('mcpTrust', { name, hash: report.hash });
+  const difference = await assistant.port.call('mcpTrust', { name, hash: report.hash });
   const lines = [`${name} may be used with the tools that it offers now.`];
   print(context, json, { facts: { trusted: true, ...difference }, lines });
   return 0;

@@ -37,13 +37,12 @@ export async function chatCommand(flags: ChatFlags, context: CliContext): Promis
   const isTerminal = context.stdin.isTTY === true && context.stdout.isTTY === true;
   if (message === undefined && isTerminal) return await converse({ ...flags, image: images }, context);
   await using assistant = await openAssistant(context, home, { log: 'configured' });
-  const base = { session, ...(model === undefined ? {} : { model }) };
   const say = (text: string, withImages: readonly string[]): Promise<number> =>
     ask(
       context,
       assistant.port,
-      { ...base, text, ...(withImages.length === 0 ? {} : { images: withImages }) },
-      { isJson, plain, seconds },
+      { text, ...(model === undefined ? {} : { model }), ...(withImages.length === 0 ? {} : { images: withImages }) },
+      { session, isJson, plain, seconds },
     );
   if (message !== undefined) return await say(message, images);
   let code = 0;
@@ -68,10 +67,16 @@ async function ask(
   assistant: AssistantPort,
   input: SendInput,
   {
+    session,
     isJson,
     plain,
     seconds,
-  }: { readonly isJson: boolean; readonly plain: boolean; readonly seconds: number | undefined },
+  }: {
+    readonly session: string;
+    readonly isJson: boolean;
+    readonly plain: boolean;
+    readonly seconds: number | undefined;
+  },
 ): Promise<number> {
   const interrupted = new AbortController();
   using _signals = context.onSignal(() => interrupted.abort());
@@ -79,12 +84,11 @@ async function ask(
   const signal = limit === undefined ? interrupted.signal : AbortSignal.any([interrupted.signal, limit.signal]);
   const turns = new Set<string>();
   const arrived: AttachedMessage[] = [];
-  using _attached = assistant.attach(input.session, (message) => arrived.push(message));
   const refused: string[] = [];
   const tools: ToolEnd[] = [];
   using sign = waitingSign(context, { plain });
-  const ended = await assistant.send(input, {
-    signal,
+  using conversation = assistant.open(session, {
+    onMessage: (message) => arrived.push(message),
     onEvent: (event) => {
       turns.add(event.turnId);
       sign.event(event);
@@ -93,6 +97,7 @@ async function ask(
       if (event.refused !== undefined) refused.push(`${event.title}: ${event.refused}`);
     },
   });
+  const ended = await conversation.send(input, { signal });
   sign[Symbol.dispose]();
   const isLate = limit?.signal.aborted === true && !interrupted.signal.aborted && ended.outcome === 'stopped';
   const late = `Timed out: there was no answer within ${plural(seconds ?? 0, 'second')}. A higher --timeout gives it longer.`;
@@ -107,9 +112,7 @@ async function ask(
   }
   for (const why of refused) context.stderr.write(`✗ ${oneLine(terminalText(why), LONGEST_REFUSAL)}\n`);
   if (isJson)
-    context.stdout.write(
-      `${jsonText(report(summary, { session: input.session, turnIds: [...turns], tools, refused }), 0)}\n`,
-    );
+    context.stdout.write(`${jsonText(report(summary, { session, turnIds: [...turns], tools, refused }), 0)}\n`);
   else if (summary.text !== '') context.stdout.write(`${answerText(summary.text, context, plain)}\n`);
   if (interrupted.signal.aborted) return INTERRUPTED;
   return isFailure(summary) || refused.length > 0 ? 1 : 0;

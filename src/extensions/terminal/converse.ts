@@ -90,7 +90,7 @@ export async function converseHere(
 
 /** The first line of a conversation. */
 async function greeting(assistant: AssistantPort, attached: boolean, session: string): Promise<string> {
-  const { model } = await assistant.info();
+  const { model } = await assistant.call('info', {});
   const where = attached ? 'the running gateway' : 'this terminal';
   const which = session === 'main' ? '' : `, conversation "${terminalText(session)}"`;
   return `Talking with ${terminalText(model)} in ${where}${which}. /help shows commands, Ctrl-D ends.`;

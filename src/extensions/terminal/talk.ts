@@ -7,6 +7,8 @@ import {
   isDumb,
   NotSentError,
   type ConnectionWatcher,
+  type SendInput,
+  type TurnSummary,
 } from '../../core/api-terminal.ts';
 import { AppError, errorMessage } from '../../core/api.ts';
 import { shortHistory, type InputHistory } from './history.ts';
@@ -105,9 +107,11 @@ class Conversation {
     {
       using view = this.#view;
       this.#options.watch?.({ news: (text, isThere) => view.connection(text, isThere) });
-      using _attached = assistant.attach(session, (message) => {
-        if (this.#held === undefined) view.message(message);
-        else this.#held.push(message);
+      using _heard = assistant.open(session, {
+        onMessage: (message) => {
+          if (this.#held === undefined) view.message(message);
+          else this.#held.push(message);
+        },
       });
       this.#prompt();
       await this.#closed.promise;
@@ -143,20 +147,16 @@ class Conversation {
   }
 
   #send(text: string): void {
-    const { assistant, session, model } = this.#options;
+    const { model } = this.#options;
     const controller = new AbortController();
     this.#view.begin();
     const images = this.#images;
     this.#images = [];
     const turn = Promise.resolve()
       .then(() =>
-        assistant.send(
-          { session, text, ...(model === undefined ? {} : { model }), ...(images.length === 0 ? {} : { images }) },
-          {
-            signal: controller.signal,
-            onEvent: (event) => this.#view.event(event),
-            onApproval: (question, signal) => this.#ask(question, signal),
-          },
+        this.#said(
+          { text, ...(model === undefined ? {} : { model }), ...(images.length === 0 ? {} : { images }) },
+          controller.signal,
         ),
       )
       .then(
@@ -177,6 +177,16 @@ class Conversation {
         this.#recallQuestion();
       });
     this.#running.set(turn, controller);
+  }
+
+  /** Nobody is asked here, and nothing is shown live, while nothing that was said here is being answered. */
+  async #said(input: SendInput, signal: AbortSignal): Promise<TurnSummary> {
+    const { assistant, session } = this.#options;
+    using conversation = assistant.open(session, {
+      onEvent: (event) => this.#view.event(event),
+      onApproval: (question, stop) => this.#ask(question, stop),
+    });
+    return await conversation.send(input, { signal });
   }
 
   #allEnded(): void {
@@ -268,7 +278,7 @@ class Conversation {
 
   /** An assistant of another version may not tell them. */
   async #commandNames(): Promise<readonly string[]> {
-    const names = await this.#options.assistant.request('commands', {}).catch(() => []);
+    const names = await this.#options.assistant.call('commands', {}).catch(() => []);
     return [...new Set([...names.map(({ name }) => name), ...OWN_COMMANDS])];
   }
 }

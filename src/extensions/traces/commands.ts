@@ -23,7 +23,7 @@ export async function traceSaveCommand(
   context: CliContext,
 ): Promise<number> {
   await using assistant = await openAssistant(context, home);
-  const { text, missing } = await assistant.port.request('turnsSave', { turn });
+  const { text, missing } = await assistant.port.call('turnsSave', { turn });
   const file = resolve(out ?? `trace-${turn}.jsonl`);
   await replaceDurable(file, text).catch((error: unknown) => {
     throw new AppError('trace-not-written', `The trace cannot be written to ${file}: ${errorMessage(error)}`);

@@ -105,7 +105,7 @@ export class Homes implements AsyncDisposable {
   /** By name, with what those that run say of themselves. */
   async facts(): Promise<readonly HomeOnGateway[]> {
     const facts = this.list().map(async (home) => {
-      const { turns, store } = (await this.#here.get(home.name)?.hosted.assistant?.info()) ?? {};
+      const { turns, store } = (await this.#here.get(home.name)?.hosted.assistant?.call('info', {})) ?? {};
       return {
         ...home,
         ...(turns === undefined ? {} : { turns }),

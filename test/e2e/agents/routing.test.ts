@@ -16,7 +16,8 @@ import { chatOf, OWNER, type World } from '../../support/world.ts';
 const inKim = (world: World): readonly string[] => chatOf(world, CHATS.kim);
 const inLou = (world: World): readonly string[] => chatOf(world, CHATS.lou);
 
-const agentsOf = async (world: World): Promise<readonly AgentFacts[]> => (await world.assistant.info()).agents ?? [];
+const agentsOf = async (world: World): Promise<readonly AgentFacts[]> =>
+  (await world.assistant.call('info', {})).agents ?? [];
 const stateOf = async (world: World, name: string): Promise<string | undefined> =>
   (await agentsOf(world)).find((one) => one.name === name)?.state;
 
@@ -93,7 +94,7 @@ describe.concurrent('several assistants on one bot', () => {
     await using world = await openNamed({ agents: {} });
     sayIn(world, CHATS.kim, 'hi');
     await waitFor(() => inKim(world).length === 1);
-    expect((await world.assistant.info()).agents).toBeUndefined();
+    expect((await world.assistant.call('info', {})).agents).toBeUndefined();
     const set = async (agents: Record<string, unknown>): Promise<void> => {
       await edit(world.home, (settings) => void (settings['agents'] = agents));
       expect((await world.assistant.reload()).refused).toBeNull();
@@ -135,7 +136,7 @@ describe.concurrent('several assistants on one bot', () => {
     expect(inKim(world)[0]).toContain('“kim”, does not run at the moment');
     // It is tried again every now and then, and starting for that moment.
     const info = await waitFor(async () => {
-      const { agents = [], warnings } = await world.assistant.info();
+      const { agents = [], warnings } = await world.assistant.call('info', {});
       return agents[0]?.state === 'failed' ? { kim: agents[0], warnings } : undefined;
     });
     expect(info.kim).toMatchObject({ name: 'kim', detail: expect.stringContaining('agent.maxIterations') });
@@ -164,7 +165,7 @@ describe.concurrent('several assistants on one bot', () => {
     const kim = await connectAssistant(homePaths(homeOf(world, 'kim')).socket, systemClock);
     if (kim === undefined) throw new Error('kim has no control socket');
     await using port = kim;
-    await port.request('pairApprove', { code, role: 'trusted' });
+    await port.call('pairApprove', { code, role: 'trusted' });
     world.telegram.userSays(person, 'hi');
     await waitFor(() => chatOf(world, person).includes('by kim'));
     // Once the chat is the main one's, nobody there knows the person.

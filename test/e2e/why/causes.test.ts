@@ -100,8 +100,7 @@ describe('/why names', () => {
     world.model.reply('Slow words.');
     world.telegram.userSays(OWNER, 'say it');
     const cause = async (): Promise<string | undefined> =>
-      (await world.assistant.request('why', { count: 1, about: 'telegram:42' }).catch(() => undefined))?.stories[0]
-        ?.cause;
+      (await world.assistant.call('why', { count: 1, about: 'telegram:42' }).catch(() => undefined))?.stories[0]?.cause;
     await waitFor(async () => /Too Many Requests/iu.test((await cause()) ?? ''), { what: 'the attempt' });
     expect(await cause()).toBe(
       'The answer is written and waits to be sent, after 1 attempt: Telegram answered 429: Too Many Requests: retry after 60.',
@@ -112,7 +111,7 @@ describe('/why names', () => {
     await using world = await startWorld();
     world.telegram.userSays(STRANGER, 'let me in');
     await waitFor(() => chatOf(world, STRANGER).length > 0, { what: 'the code' });
-    const { stories } = await world.assistant.request('why', { count: 1, about: `telegram:${STRANGER}` });
+    const { stories } = await world.assistant.call('why', { count: 1, about: `telegram:${STRANGER}` });
     expect(stories[0]?.cause).toMatch(
       /^I did not take what they wrote: nobody has let them in\. They were sent a code; to let them in, run: \S.* pair approve [0-9A-Z]{8}$/u,
     );

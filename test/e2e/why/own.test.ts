@@ -39,7 +39,7 @@ async function timed(config: Readonly<Record<string, unknown>> = {}): Promise<Ti
       clock.skip(ms);
       await settle();
     },
-    causeOf: async (about) => (await world.assistant.request('why', { about, count: 10 })).stories[0]?.cause ?? '',
+    causeOf: async (about) => (await world.assistant.call('why', { about, count: 10 })).stories[0]?.cause ?? '',
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
   };
 }
@@ -62,9 +62,9 @@ describe('why a job', () => {
     expect(await asking.why()).toBe(
       'About “Drink tea.”: It came from the reminder drink-tea, which sends its text as it is when it is due; no model was asked.',
     );
-    await world.assistant.request('cron', { action: 'disable', id: 'drink-tea' });
+    await world.assistant.call('cron', { action: 'disable', id: 'drink-tea' });
     expect(await causeOf('drink-tea')).toMatch(/arrived\. It is switched off\.$/u);
-    await world.assistant.request('cron', { action: 'remove', id: 'drink-tea' });
+    await world.assistant.call('cron', { action: 'remove', id: 'drink-tea' });
     expect(await causeOf('drink-tea')).toMatch(/It has ended or was removed, and does not run any more\.$/u);
   });
 

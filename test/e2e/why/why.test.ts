@@ -107,9 +107,9 @@ describe('/why names the cause first', () => {
   test('and says which line of a file cost the prompt cache, and what the turn cost, as usage has it', async () => {
     await say('before', OWNER, 'Yes.');
     await writeFile(join(world.workspace, 'AGENTS.md'), '# Rules\n\nNever shout.\n');
-    const before = (await world.assistant.request('usage', { days: 1, by: 'session' })).rows;
+    const before = (await world.assistant.call('usage', { days: 1, by: 'session' })).rows;
     const asked = await say('after', OWNER, 'Yes.');
-    const after = (await world.assistant.request('usage', { days: 1, by: 'session' })).rows;
+    const after = (await world.assistant.call('usage', { days: 1, by: 'session' })).rows;
     const cost = (rows: typeof after): number => rows.find(({ name }) => name === 'telegram:42')?.costUsd ?? 0;
     const told = await whole(asked);
     expect(told).toMatch(/The system prompt had changed at “Never shout\.” since the turn before/u);
@@ -120,7 +120,7 @@ describe('/why names the cause first', () => {
     const since = Date.now();
     await say('by id?', OWNER, 'Yes.');
     const ask = async (asked: object): Promise<readonly { cause: string; subject: string; turn: string | null }[]> =>
-      (await world.assistant.request('why', { count: 10, ...asked })).stories;
+      (await world.assistant.call('why', { count: 10, ...asked })).stories;
     const [newest] = await ask({ about: 'telegram:42' });
     expect(newest).toMatchObject({ subject: '“by id?”', cause: 'It was answered.' });
     expect(await ask({ about: newest?.turn ?? '' })).toEqual([newest]);

@@ -164,7 +164,7 @@ describe('a thousand connections that only stay open', () => {
   test('slow no turn by a tenth, and leave room again when they are gone', async () => {
     await using world = await startWorld();
     world.model.setHandler(() => 'Fine.');
-    const { http } = await world.assistant.info();
+    const { http } = await world.assistant.call('info', {});
     const port = Number(new URL(http ?? '').port);
     let turns = 0;
     const run = (): Promise<unknown> => world.assistant.run(`turn ${(turns += 1)}`, { session: `s${turns}` });

@@ -221,7 +221,7 @@ describe('an operation', () => {
     const job = { when: '0 9 * * 1', text: 'Good morning', kind: 'message', id: 'morning', zone: 'UTC' };
     expect((await page.post('/api/operations/cron', { action: 'add', job })).body).toHaveProperty('result');
     await waitFor(() => changes() === before + 1, { what: 'the change' });
-    const entries = await world.assistant.request('audit', { count: 10, asked: false, about: 'cron' });
+    const entries = await world.assistant.call('audit', { count: 10, asked: false, about: 'cron' });
     expect(entries).toMatchObject([{ who: 'web:owner', what: 'cron add' }]);
   });
 

@@ -82,7 +82,7 @@ export async function httpWorld(
       inside: {
         token: TOKEN,
         ready: async () => ok,
-        assistant: { request: notHere, operations: allOperations() },
+        assistant: { call: notHere, operations: allOperations() },
         files: { use: async () => undefined, keep: notHere, image: async () => undefined, sent: async () => undefined },
         history: { page: notHere, entry: notHere },
         feed,

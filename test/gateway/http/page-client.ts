@@ -44,7 +44,7 @@ export function newId(): string {
 }
 
 export async function pageClient({ assistant }: Pick<World, 'assistant'>): Promise<PageClient> {
-  const { link } = await assistant.request('pageLink', {});
+  const { link } = await assistant.call('pageLink', {});
   const [address = '', code = ''] = link.split('/#login=');
   const json = { 'Content-Type': 'application/json', Origin: address };
   const login = await fetch(`${address}/login`, { method: 'POST', headers: json, body: JSON.stringify({ code }) });

@@ -50,6 +50,6 @@ test('a conversation that is deleted leaves no word of what was spoken in it', a
   const sent = "SELECT count(*) AS n FROM outbound WHERE state = 'delivered'";
   await waitFor(() => db.prepare(sent).get()?.['n'] === 3, { what: 'all of it to be sent' });
   expect(said()).toBe(4);
-  await world.assistant.request('sessionsDelete', { session: 'web:main' });
+  await world.assistant.call('sessionsDelete', { session: 'web:main' });
   expect(said()).toBe(0);
 });

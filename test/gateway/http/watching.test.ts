@@ -194,12 +194,12 @@ describe('the history of a conversation', () => {
     using followed = await page.follow();
     const session = 'web:beside';
     const cron = (job: 'message' | 'agent', id: string, text: string) =>
-      world.assistant.request('cron', {
+      world.assistant.call('cron', {
         action: 'add',
         job: { id, kind: job, text, when: 'in 5 hours', chat: session },
       });
     await cron('message', 'tea', 'Drink tea.');
-    await world.assistant.request('cron', { action: 'run', id: 'tea' });
+    await world.assistant.call('cron', { action: 'run', id: 'tea' });
     await followed.answer('beside', 'Drink tea.');
     expect((await page.history(session)).rows).toMatchObject([{ text: 'Drink tea.', from: 'the reminder tea' }]);
     await writeFile(join(world.workspace, 'plan.txt'), 'a plan');
@@ -213,7 +213,7 @@ describe('the history of a conversation', () => {
     await page.say('beside', '/help');
     await followed.answer('beside', '/undo');
     await cron('agent', 'look', 'Look after it');
-    await world.assistant.request('cron', { action: 'run', id: 'look' });
+    await world.assistant.call('cron', { action: 'run', id: 'look' });
     await followed.answer('beside', 'The job is done.');
     const told = followed.rows.filter((row) => row.session === session);
     const { items, rows } = await page.history(session);
@@ -235,7 +235,7 @@ describe('the history of a conversation', () => {
     expect((await page.history(session, `before=${first?.entry}`)).rows.map(({ text }) => text)).toEqual([
       'Drink tea.',
     ]);
-    await world.assistant.request('sessionsDelete', { session });
+    await world.assistant.call('sessionsDelete', { session });
     expect((await page.get(`/api/sessions/${encodeURIComponent(session)}/history`)).status).toBe(404);
   });
 

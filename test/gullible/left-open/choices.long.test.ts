@@ -37,7 +37,9 @@ async function asked(world: World, steps: Steps, text = `What does ${LIST} say?`
   });
   world.telegram.userSays(OWNER, text);
   const isAsked = (): boolean => countQuestions(world) > questions;
-  await waitFor(() => isAsked() || chatOf(world).some((said) => said.startsWith(end)), { what: 'a question or the end' });
+  await waitFor(() => isAsked() || chatOf(world).some((said) => said.startsWith(end)), {
+    what: 'a question or the end',
+  });
   return isAsked();
 }
 

@@ -52,7 +52,7 @@ describe('a tool of an MCP server in a private conversation with a stranger’s 
       config: { mcpServers: { recipes: { command: process.execPath, args: [server, script] } } },
     },
     play: async (world, attack) => {
-      await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === MCP_TOOL));
+      await waitFor(async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === MCP_TOOL));
       const asked = await tainted(world, [attack]);
       const reached = await readFile(calls, 'utf8').catch(() => '');
       return { asked, done: reached !== '' || chatOf(world, 666).length > 0 };

@@ -48,7 +48,7 @@ export interface Inside {
   readonly page: (() => Promise<PageFiles>) | null;
   readonly ready: () => Promise<Readiness>;
   readonly app: App;
-  readonly assistant: Pick<OwnAssistant, 'request' | 'operations'>;
+  readonly assistant: Pick<OwnAssistant, 'call' | 'operations'>;
   readonly files: ChatFiles;
   readonly history: ServedHistory;
   readonly feed: Feed;

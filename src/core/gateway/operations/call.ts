@@ -49,14 +49,14 @@ export class OperationTable {
  * `operation-invalid` for parameters that do not fit, and what the operation itself throws.
  */
 export async function callOperation(
-  assistant: Pick<OwnAssistant, 'request' | 'operations'>,
+  assistant: Pick<OwnAssistant, 'call' | 'operations'>,
   { name, params }: { readonly name?: unknown; readonly params?: unknown },
   options?: CallOptions,
 ): Promise<unknown> {
   const { input } = assistant.operations.get(name);
   const wrong = misfit(params, input, String(name));
   if (wrong !== null) throw new AppError('operation-invalid', `${wrong}.`, { facts: { operation: name } });
-  return await assistant.request(String(name) as never, input.parse(params) as never, options);
+  return await assistant.call(String(name) as never, input.parse(params) as never, options);
 }
 
 /** Throws `operation-refused` for a caller whose role is below that of the operation. */

@@ -11,6 +11,7 @@ import { pairApprove, pairList, pairRemove } from './people.ts';
 import { prompt, sessionsDelete, sessionsExport, sessionsList, sessionsSearch } from './sessions.ts';
 import { skillsInstall, skillsList, skillsRemove, skillsSet } from './skills.ts';
 import { commands, configReload, info, pageLink, pluginsList } from './system.ts';
+import { toolRun, toolsList } from './tools.ts';
 import { turnsList, turnsTrace } from './traces.ts';
 import { undoTurn } from './undo.ts';
 import { usage, usageSeries } from './usage.ts';
@@ -63,6 +64,8 @@ export const OPERATIONS = [
   editorsShow,
   editorsServers,
   editorsChanges,
+  toolsList,
+  toolRun,
   pluginsList,
   pageLink,
   info,

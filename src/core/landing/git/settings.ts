@@ -126,5 +126,7 @@ export function makesGitRun({ key, value }: GitSetting, leadsOut: LeadsOut): boo
 function pathOf(value: string): string {
   const [scheme = ''] = /^file:(?:\/\/(?:localhost(?=\/))?)?/iu.exec(value) ?? [];
   if (scheme === '') return value;
-  return value.slice(scheme.length).replaceAll(/%([0-9a-f]{2})/giu, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return value
+    .slice(scheme.length)
+    .replaceAll(/%([0-9a-f]{2})/giu, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
