@@ -44,6 +44,14 @@ describe('/trust', () => {
     expect(await isUntrusted(world, read('a/b/c.txt'))).toBe(false);
   });
 
+  test('says that a download stays untrusted where it is', async () => {
+    await using world = await startWorld(AUTO);
+    await tainted(world, [write('downloads/a.txt', 'x')]);
+    expect(await say(world, '/trust downloads/a.txt')).toBe(
+      'Files where downloads/a.txt is are always untrusted; move it elsewhere if you trust it.',
+    );
+  });
+
   test('lists twenty paths, and says how many more there are', async () => {
     await using world = await startWorld(AUTO);
     await tainted(

@@ -168,7 +168,10 @@ describe('text of a file is untrusted', () => {
     const marks = open({ folders: [join(folder.path, 'media')], log });
     marks.alsoIn(async () => [at('skills/foreign')]);
     const holds = (path: string) => marks.isUntrusted([path], 'guest');
-    expect(await holds(join(folder.path, 'media', 'x', 'a.png'))).toBe(true);
+    await mkdir(join(folder.path, 'media'));
+    expect(await holds(join(folder.path, 'media'))).toBe(false);
+    await writeFile(join(folder.path, 'media', 'a.png'), '');
+    expect(await holds(join(folder.path, 'media', 'a.png'))).toBe(true);
     expect(await holds(at('skills/foreign/SKILL.md'))).toBe(true);
     expect(await holds(at('skills/own/SKILL.md'))).toBe(false);
     await writeFile(log.path, 'mine');

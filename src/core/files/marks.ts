@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { lstat } from 'node:fs/promises';
+import { lstat, opendir } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Role } from '../bus/messages.ts';
 import { atLeast } from '../security/access/access.ts';
@@ -169,11 +169,15 @@ export class Marks {
     if (this.#marks.has(realPath)) await this.#options.db.write(() => this.#remove([realPath]));
   }
 
-  /** Folders whose files are untrusted without a mark; with `log` also the log, if it holds untrusted text now. Real paths. */
+  /**
+   * Real paths of the folders whose files are untrusted without a mark, as far as they hold any; with `log` also the log, if
+   * it holds untrusted text now.
+   */
   async places({ log: withLog = false } = {}): Promise<readonly string[]> {
     const { folders = [], log } = this.#options;
     const isLog = withLog && log !== undefined && log.holdsUntrusted((await readIfExists(log.path)) ?? '');
-    return [...folders.map(realOf), ...(await this.#more()), ...(isLog ? [realOf(log.path)] : [])];
+    const filled = await Promise.all(folders.map(async (folder) => ((await isEmpty(folder)) ? [] : [realOf(folder)])));
+    return [...filled.flat(), ...(await this.#more()), ...(isLog ? [realOf(log.path)] : [])];
   }
 
   /** Whether text or a name of one of these files and folders is untrusted for somebody with this role. */
@@ -310,6 +314,14 @@ function realOf(path: string): string {
   } catch {
     return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
   }
+}
+
+/** Whether a folder has no entries or doesn't exist. */
+async function isEmpty(folder: string): Promise<boolean> {
+  const opened = await opendir(folder).catch(() => null);
+  const first = await opened?.read();
+  await opened?.close();
+  return first == null;
 }
 
 async function isGone(path: string): Promise<boolean> {

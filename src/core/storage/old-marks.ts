@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import * as z from 'zod';
 import { readIfExists } from './files.ts';
 
@@ -70,7 +70,6 @@ async function look(
 ): Promise<readonly FoundMark[] | null> {
   const found: FoundMark[] = [];
   const waiting = [top];
-  const isDownload = basename(top) === 'downloads';
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     left.entries -= 1;
     if (left.entries < 0) return null;
@@ -81,7 +80,7 @@ async function look(
     if (info?.isFile() !== true || info.size === 0 || path === log) continue;
     const { ctimeMs, size } = info;
     const isInSpan = spans.some(({ from, to }) => from - SLACK_MS <= ctimeMs && ctimeMs <= to + SLACK_MS);
-    if (isDownload || isInSpan) found.push({ path });
+    if (isInSpan) found.push({ path });
     else if (hashes.size > 0 && size <= LARGEST) {
       left.bytes -= size;
       if (left.bytes < 0) return null;

@@ -159,7 +159,7 @@ export async function openStores(
     db: journal.db,
     clock,
     workspace: paths.workspace,
-    folders: [paths.media, paths.spill],
+    folders: [paths.media, paths.spill, join(paths.workspace, 'downloads')],
     log: { path: history, holdsUntrusted: hasStrangersTag },
   });
   // An earlier version kept them in a file.

@@ -34,6 +34,8 @@ export const trustCommand = ({ marks }: App): ChatCommand => ({
     const name = code(marks.nameOf(path) || 'the workspace');
     if (above !== null)
       return `${name} is still untrusted because it is in ${code(marks.nameOf(above))}; trust that folder with \`/trust ${marks.nameOf(above)}\`.`;
+    if (await marks.isUntrusted([path], 'guest'))
+      return `Files where ${name} is are always untrusted; move it elsewhere if you trust it.`;
     if (gone === 0) return `${name} is not marked, so there is nothing to clear.`;
     return `I trust ${name} from now on${gone === 1 ? '' : ` (${plural(gone, 'mark')} cleared)`}.`;
   },
