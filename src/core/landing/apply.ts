@@ -29,9 +29,12 @@ export interface Step {
   readonly oldIsFolder: boolean;
   readonly mode: number;
   readonly oldMode: number;
-  /** Seconds. Of the old entry always, of the new one where a step sets it. */
-  readonly mtime: number | null;
+  /** Seconds. */
+  readonly mtime: number;
   readonly oldMtime: number;
+  /** An `attributes` step sets the mtime too. */
+  readonly setsMtime: boolean;
+  readonly size: number;
   readonly oldSize: number;
 }
 
@@ -70,16 +73,20 @@ export function manifestOf(
   }
   const closing = [...attributes.values()].sort((a, b) => b.path.length - a.path.length);
   const steps = [...entries, ...closing].map(
-    ({ path, op, old, mode, isFolder, mtime }, i): Step => ({
-      ...{ path, op, from: path, keep: String(i), mode, nowIsFolder: isFolder },
-      now: op === 'put' ? (statAt(join(source, path))?.ino.toString() ?? null) : null,
-      old: old?.ino ?? null,
-      oldIsFolder: old?.isFolder ?? false,
-      oldMode: old?.mode ?? 0,
-      mtime: mtime ?? null,
-      oldMtime: Number(old?.mtimeNs ?? 0n) / 1e9,
-      oldSize: old?.size ?? 0,
-    }),
+    ({ path, op, old, mode, isFolder, mtime }, i): Step => {
+      const fresh = op === 'put' ? statAt(join(source, path)) : undefined;
+      return {
+        ...{ path, op, from: path, keep: String(i), mode, nowIsFolder: isFolder, setsMtime: mtime !== undefined },
+        now: fresh?.ino.toString() ?? null,
+        old: old?.ino ?? null,
+        oldIsFolder: old?.isFolder ?? false,
+        oldMode: old?.mode ?? 0,
+        mtime: mtime ?? Number(fresh?.mtimeNs ?? 0n) / 1e9,
+        oldMtime: Number(old?.mtimeNs ?? 0n) / 1e9,
+        size: Number(fresh?.size ?? 0n),
+        oldSize: old?.size ?? 0,
+      };
+    },
   );
   return { workspace, source, saved, steps };
 }
@@ -101,8 +108,10 @@ export function inverse(
     oldIsFolder: step.op === 'attributes' ? step.oldIsFolder : step.nowIsFolder,
     mode: step.oldMode,
     oldMode: step.mode,
-    mtime: step.mtime === null ? null : step.oldMtime,
-    oldMtime: step.mtime ?? 0,
+    mtime: step.oldMtime,
+    oldMtime: step.mtime,
+    size: step.oldSize,
+    oldSize: step.size,
   }));
   const isClosing = ({ op }: Step): boolean => op === 'attributes';
   return {
@@ -126,7 +135,7 @@ export async function apply(
   for (const step of steps) {
     await pace.step();
     const target = folders.at(step.path);
-    if (step.op === 'attributes') change(target, step.old, step.mode, step.mtime);
+    if (step.op === 'attributes') change(target, step.old, step.mode, step.setsMtime ? step.mtime : null);
     else one(step, { target, from: join(source, step.from), keep: join(saved, step.keep) }, { keepsForeign, onStep });
     onStep();
   }

@@ -172,6 +172,7 @@ export class WorkspaceLanding implements Landing {
     const begunNs = await momentIn(folder, clock);
     const steps = JSON.stringify(manifest.steps);
     const row: LandingRecord = { ...record, at: clock.now(), state: 'landing', steps, begunNs, doneNs: null };
+    this.onStep();
     await journal.landings.begin(row, also);
     this.onStep();
     try {

@@ -7,10 +7,11 @@ import { findChanges, type ChangeSet } from './changes.ts';
 import { conflicts } from './conflicts.ts';
 import type { ChangedPath, Changes, LandingResult, LandOptions, NeedsApproval, View, ViewMount } from './contract.ts';
 import type { WorkspaceLanding } from './landing.ts';
-import { measure, NotLandable, Pace } from './tree.ts';
+import { measure, namesIn, NotLandable, Pace } from './tree.ts';
 import { mountMerged, mountsOver, mountWords, viewPrograms, type Layers, type Merged } from './view.ts';
 
 const LOOK_MS = 500;
+const NOTHING: ChangeSet = { changes: [], paths: [], bytes: 0, undoBytes: 0, fingerprint: '' };
 /** Conflicts that the model is told. */
 const SHOWN = 5;
 
@@ -123,6 +124,7 @@ export class OpenView implements View {
   async #list(signal: AbortSignal): Promise<ChangeSet> {
     const { layers } = this.#options;
     const folder = join(layers.folder, 'upper');
+    if (namesIn(folder).length === 0) return NOTHING;
     this.#merged ??= await mountMerged(layers, this.#programs);
     const pace = new Pace(this.#landing.options.clock, signal);
     return await findChanges({ upper: folder, lower: layers.workspace, merged: this.#merged.path }, pace);
