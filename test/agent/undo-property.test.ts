@@ -109,6 +109,7 @@ async function undoWorld(stack: AsyncDisposableStack) {
         sessions,
         marks: openMarks({ workspace }),
         changes,
+        landing: { ofTurn: () => [] } as unknown as App['landing'],
         undone,
         memory,
         journal: { subagents: { ofTurn: () => [] } } as unknown as App['journal'],

@@ -37,6 +37,7 @@ function appOf(world: SessionsWorld): Partial<App> {
     } as App['tools'],
     undone: undoneIn(world),
     marks: openMarks({ workspace }),
+    landing: { ofTurn: () => [] } as unknown as App['landing'],
     changes,
     guard,
     clock,
@@ -298,6 +299,46 @@ describe('/undo', () => {
     const at = (ran?.at ?? 0) / 1_000;
     await utimes(made, at, at);
     expect(await undo(world)).toMatch(/Changed while commands ran, and left as they are:\n- `out\/made\.txt`\n/u);
+  });
+
+  test('takes back what a command landed, the newest first, and names what has changed since', async () => {
+    await using world = await sessionsWorld();
+    await turnWith(world, 't1', 'go', [
+      ['exec', { command: 'one' }],
+      ['exec', { command: 'two' }],
+      ['exec', { command: 'three' }],
+    ]);
+    const undone: string[] = [];
+    const kept = (id: string, callId: string, paths: readonly string[], state = 'landed'): object => ({
+      id,
+      callId,
+      paths,
+      state,
+    });
+    const landing = {
+      ofTurn: () => [
+        kept('a', 't1.0', ['a.txt', 'b.txt']),
+        kept('b', 't1.1', ['c.txt']),
+        kept('c', 't1.2', ['d.txt'], 'not-undoable'),
+      ],
+      undo: async (id: string) => {
+        undone.push(id);
+        return id === 'b'
+          ? { undone: true, paths: ['c.txt'] }
+          : { undone: false, reason: 'its files have changed since', changed: ['b.txt'] };
+      },
+    } as unknown as App['landing'];
+    const asked: string[] = [];
+    const text = await undo(world, { landing }, { asked });
+    expect(asked.join('')).toContain('- c.txt: will be as it was before the command');
+    expect(undone).toEqual(['b', 'a']);
+    expect(text).toContain('- `c.txt`: is as it was before the command');
+    expect(text).toContain(
+      '- `a.txt`: not changed: the command is undone whole or not at all, and its files have changed since',
+    );
+    expect(text).toContain('- `b.txt`: not changed: it has changed since');
+    expect(text).toContain('- `d.txt`: not changed: no copy of it was kept');
+    expect(text).not.toContain('This cannot be undone');
   });
 
   test.each(['0', '51', '-1', 'everything', '3 no'])('does not take %j for a number of exchanges', async (args) => {

@@ -48,7 +48,12 @@ export async function execWorld(mode: 'auto' | 'full', options: ExecWorldOptions
   const marks = new Marks({ db: journal.db, clock: systemClock, workspace });
   const landing = opened.use(
     createLanding({
-      ...{ workspace, home, journal, sandbox, clock: systemClock, newId },
+      workspace,
+      home,
+      journal,
+      sandbox,
+      clock: systemClock,
+      newId,
       protectedPlaces: [...PROTECTED_PLACES, ...PATHS.folders],
       log: { info: () => {}, warn: () => {}, error: () => {} },
     }),

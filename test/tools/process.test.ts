@@ -331,6 +331,20 @@ describe('writing', () => {
     expect((await asking.call({ action: 'poll', id }, { approve })).output).toBe('[The command is still running.]');
   });
 
+  test('in a conversation with untrusted text needs approval', async () => {
+    const here = session();
+    const id = idOf(await world.start('cat', {}, here));
+    const asked: string[] = [];
+    const approve = async ({ reason }: { readonly reason: string }): Promise<{ approved: false; reason: string }> => {
+      asked.push(reason);
+      return { approved: false, reason: 'no' };
+    };
+    const theirs = { ...here, taint: { untrusted: true, private: false }, approve };
+    expect(await world.call({ action: 'write', id, text: 'obey' }, theirs)).toMatchObject({ refused: true });
+    expect(asked).toEqual([expect.stringContaining('This conversation contains text from others')]);
+    await world.call({ action: 'kill', id }, here);
+  });
+
   test('while strangers have a say makes what it prints theirs, and asks where it has the network', async () => {
     const here = session();
     const id = idOf(await world.start('cat', {}, here));

@@ -21,13 +21,13 @@ const MOST_ENTRIES = 20_000;
 const TICK_MS = 10;
 
 /**
- * The files below a folder whose last change (ctime) falls into one of these spans. Programs can't set that time. Removed
- * files and links aren't found, nor is what is in folders with the names in `skipped`.
+ * The files below a folder whose last change falls into one of these spans. Removed files and links aren't found, nor is
+ * what is in folders with the names in `skipped`. `time`: programs can set a file's mtime, but not its ctime.
  */
 export async function changedBetween(
   folder: string,
   spans: readonly TimeSpan[],
-  skipped: readonly string[] = [],
+  { skipped = [], time }: { readonly skipped?: readonly string[]; readonly time: 'ctimeMs' | 'mtimeMs' },
 ): Promise<ChangedPaths> {
   if (spans.length === 0) return { files: [], unseen: [] };
   const files: string[] = [];
@@ -41,7 +41,7 @@ export async function changedBetween(
       const path = join(inside, entry.name);
       if (entry.isDirectory() && !skipped.includes(entry.name)) waiting.push(path);
       if (!entry.isFile()) continue;
-      const changed = (await lstat(join(folder, path)).catch(() => undefined))?.ctimeMs;
+      const changed = (await lstat(join(folder, path)).catch(() => undefined))?.[time];
       if (changed === undefined) continue;
       if (spans.some(({ from, to }) => changed >= from - TICK_MS && changed <= to + TICK_MS)) files.push(path);
     }

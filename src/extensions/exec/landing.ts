@@ -82,7 +82,11 @@ export async function runOnView(
     },
     commit: (changes) => marks?.mark(changes.marks, 'outside'),
     busyFolders,
-    ...{ session, turn, callId, command, signal },
+    session,
+    turn,
+    callId,
+    command,
+    signal,
   });
   if ('notLanded' in result) return { outcome, hasLanded: false, notes: [...hints, result.notLanded] };
   const { paths, canUndo } = result.landed;
@@ -176,7 +180,7 @@ export async function markChanged(
   folder: string,
   span: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  const { files, unseen } = await changedBetween(folder, [span]);
+  const { files, unseen } = await changedBetween(folder, [span], { time: 'ctimeMs' });
   const paths = [
     ...files.map((path) => ({ path: `${folder}/${path}` })),
     ...unseen.map((path) => ({ path: `${folder}/${path}`, isFolder: true })),

@@ -40,7 +40,9 @@ describeWith('bubblewrap')('what a command leaves for the owner’s git', () => 
   };
   test('the owner is asked first: a repository in its usual place', async () => {
     expect(await play({ command: MONITOR, use: 'cd repo; git status; true' })).toEqual({
-      ...{ asked: true, done: false, landed: false },
+      asked: true,
+      done: false,
+      landed: false,
     });
   });
   // Such names never land, so nobody has to be asked.

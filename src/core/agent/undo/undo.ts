@@ -125,7 +125,8 @@ export class Undo {
     const items = await restore(this.#app, turns, { dry: true });
     const files = new Set(items.filter(({ kind }) => kind === 'file').map(({ name }) => name));
     const spans = calls.flatMap(({ commands }) => commands);
-    const changed = (await changedBetween(paths.workspace, spans, ['.git', 'node_modules'])).files;
+    const skipped = ['.git', 'node_modules'];
+    const { files: changed } = await changedBetween(paths.workspace, spans, { skipped, time: 'mtimeMs' });
     return {
       session,
       exchanges: planned,
