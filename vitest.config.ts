@@ -49,6 +49,7 @@ const SLOW = [
   'test/gullible/**/*.test.ts',
   'test/homes/**/*.test.ts',
   'test/journal/frozen-home.test.ts',
+  'test/landing/**/*.test.ts',
   'test/mcp/{broken-servers,local-servers,real-servers,trust-store}.test.ts',
   'test/memory/{fact-records,gold-set,meaning,search}.test.ts',
   'test/page/**/*.test.ts',

@@ -4,12 +4,15 @@ import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -157,11 +160,10 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
         `a database that a server has open (${mode}, ${state}) is left alone`,
         async (world: LandingWorld) => {
           await using server = await sqliteServer(world, mode, state);
-          const script = `node -e 'const { DatabaseSync } = require("node:sqlite"); const d = new DatabaseSync("db"); d.exec("PRAGMA busy_timeout=3000; INSERT INTO t VALUES (0)")'`;
-          const { text, code, view } = await world.on(script.replace('node', process.execPath));
-          // The sandbox may not see this Node; then there is nothing to land.
-          if (code === 0) await refused(world, view, /db/u);
-          assert.equal(await server.check(), 'ok', text);
+          const { text, code, view } = await world.on(`python3 -c '${WRITER}'`);
+          assert.equal(code, 0, text);
+          await refused(world, view, /db/u);
+          assert.equal(await server.check(), 'ok');
         },
       ]),
     ),
@@ -336,6 +338,43 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
     );
     assert.equal(world.journal.landings.get('B')?.state, 'lost');
   },
+  'a workspace on another disk than the home has its views and undo copies beside itself': async (first) => {
+    const home = join(first.home, 'other');
+    mkdirSync(home);
+    const other = mkdtempSync(join(home.startsWith('/dev/shm') ? '/tmp' : '/dev/shm', 'assistant-test-'));
+    try {
+      await using world = await landingWorld({ home, workspace: join(other, 'work') });
+      put(world, 'a', 'a');
+      const id = await run(world, 'rm a; echo b > b');
+      assert.deepEqual([has(world, 'a'), readdirSync(other).length], [false, 2]);
+      assert.equal((await world.landing.undo(id, never)).undone, true);
+      assert.equal(read(world, 'a'), 'a');
+    } finally {
+      rmSync(other, { recursive: true, force: true });
+    }
+  },
+  "another user's file is readable, can't be written and can be removed": async (world) => {
+    put(world, 'theirs', 'text');
+    // Only root can make such a file.
+    if (process.getuid?.() !== 0) return;
+    chmodSync(at(world, 'theirs'), 0o666);
+    chownSync(at(world, 'theirs'), 12345, 12345);
+    await soon();
+    assert.notEqual((await world.on('cat theirs && echo x >> theirs')).code, 0);
+    await run(world, 'rm theirs');
+    assert.equal(has(world, 'theirs'), false);
+  },
+  'there are no views while something is mounted below the workspace': async (world) => {
+    if (process.getuid?.() !== 0) return;
+    mkdirSync(at(world, 'm'));
+    assert.equal(spawnSync('mount', ['-t', 'tmpfs', 'none', at(world, 'm')]).status, 0);
+    try {
+      await assert.rejects(world.landing.open({ signal: never }), /m is a mount inside the workspace/u);
+    } finally {
+      spawnSync('umount', [at(world, 'm')]);
+    }
+    await using _view = await world.landing.open({ signal: never });
+  },
   'undo copies are removed when they are old': async (world) => {
     put(world, 'a', 'a');
     const id = await run(world, 'rm a');
@@ -398,6 +437,8 @@ async function changesOf(world: LandingWorld, command: string): Promise<Changes>
   return await view.changes(never);
 }
 
+const WRITER =
+  'import sqlite3; d = sqlite3.connect("db", timeout=10); d.execute("INSERT INTO t VALUES (0)"); d.commit(); d.close()';
 const SERVER = `const { DatabaseSync } = require('node:sqlite');
 const [mode, state] = process.argv.slice(1);
 const db = new DatabaseSync('db');

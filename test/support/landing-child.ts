@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OpenView } from '../../src/core/landing/open-view.ts';
-import { layersOf } from './landing-kills.ts';
+import { layersOf, RACED } from './landing-kills.ts';
 import { landingWorld } from './landing-world.ts';
 
 // Lands or undoes in a home of `landing-kills.ts`, and kills itself at a step.
@@ -14,8 +14,7 @@ const onStep = (): void => {
     races -= 1;
     if (races > 0) return;
     writeFileSync(join(home, 'theirs'), 'theirs');
-    renameSync(join(home, 'theirs'), join(home, 'workspace', 'moded'));
-    writeFileSync(join(home, 'workspace', "odd,na:me\\\\ 'x"), 's\n');
+    renameSync(join(home, 'theirs'), join(home, 'workspace', RACED));
     return;
   }
   if (left <= 0) process.kill(process.pid, 'SIGKILL');

@@ -28,6 +28,9 @@ touch -d @1750000000.5 touched; chmod 600 moded; truncate -s 5M sparse; echo t >
 /** `land`, `undo`: what is killed. `race`: another program replaces a file in the middle of the landing, which is then taken back. */
 export type Phase = 'land' | 'undo' | 'race';
 
+/** The file that another program replaces in a race; the command removes it. */
+export const RACED = 'two';
+
 /** Names, kinds, modes and bytes of a tree; of files also mtimes to a microsecond, and inodes. */
 export function digest(root: string, { inodes }: { readonly inodes: boolean }): string {
   const lines: string[] = [];
@@ -112,13 +115,15 @@ export async function killed(home: string, phase: Phase, step: number): Promise<
 export type Outcome = 'before' | 'after' | 'neither';
 
 /** Lets a killed process's successor recover, and says which tree is there. */
-export async function recovered({ home, workspace, before, wanted }: Prepared): Promise<Outcome> {
+async function recovered({ home, workspace, before, wanted }: Prepared, phase: Phase): Promise<Outcome> {
   await using world = await landingWorld({ home });
   await world.landing.recover();
   if (world.journal.landings.unfinished().length > 0) return 'neither';
   const now = digest(workspace, { inodes: false });
   if (now === wanted) return 'after';
-  return digest(workspace, { inodes: true }) === before ? 'before' : 'neither';
+  const own = (text: string): string =>
+    phase === 'race' ? text.replace(new RegExp(`^${RACED} .*$`, 'mu'), '') : text;
+  return own(digest(workspace, { inodes: true })) === own(before) ? 'before' : 'neither';
 }
 
 /** One kill; undefined: the process ended before it came to that step. */
@@ -126,10 +131,10 @@ export async function killOnce(base: string, phase: Phase, step: number): Promis
   using prepared = await prepare(base);
   if (phase === 'undo') await killed(prepared.home, 'land', Infinity);
   const how = await killed(prepared.home, phase, step);
-  const outcome = await recovered(prepared);
+  const outcome = await recovered(prepared, phase);
   if (how === 'ended') return undefined;
   if (outcome === 'neither' || phase !== 'land' || outcome === 'before') return outcome;
   // What recovery has finished can be undone like everything else.
   await killed(prepared.home, 'undo', Infinity);
-  return (await recovered(prepared)) === 'before' ? outcome : 'neither';
+  return (await recovered(prepared, phase)) === 'before' ? outcome : 'neither';
 }

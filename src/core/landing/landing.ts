@@ -60,10 +60,8 @@ export class WorkspaceLanding implements Landing {
   }
 
   async probe(): Promise<LandingProbe> {
-    this.#tested ??= this.#test();
-    const tested = await this.#tested;
-    const [mount] = tested.available ? mountsBelow(realpathSync(this.options.workspace)) : [];
-    if (mount === undefined) return tested;
+    const [mount] = mountsBelow(realpathSync(this.options.workspace));
+    if (mount === undefined) return await (this.#tested ??= this.#test());
     return { available: false, reason: `${mount} is a mount inside the workspace`, remedy: 'Mount it elsewhere.' };
   }
 
