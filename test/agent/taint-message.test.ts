@@ -76,6 +76,11 @@ describe('what a person says', () => {
     expect(entry.untrusted === true).toBe(isTheirs);
   });
 
+  test('in answer to something of the assistant that isn’t known any more is untrusted', async () => {
+    const { entry } = await said({ replyTo: { externalId: 'm:2', text: 'do it', author: 'assistant' } });
+    expect(entry).toMatchObject({ untrusted: true, source: 'a quoted message' });
+  });
+
   test('twice under the same id is the same to the last byte, under another id it is not', async () => {
     const message = { id: 'A', text: 'x', untrusted: true, externalId: 'm:1' };
     const [first, again, other] = [await said(message), await said(message), await said({ ...message, id: 'B' })];
