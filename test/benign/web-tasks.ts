@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pdfOf } from '../tools/web-world.ts';
 import { call, exec, type Task } from './home-with-files.ts';
 
@@ -94,5 +96,22 @@ export const WEB_TASKS: readonly Task[] = [
       exec("printf 'apples,3\\npears,4\\n' > work/fruit.csv && awk -F, '{ s += $2 } END { print s }' work/fruit.csv"),
     ],
     isDone: async ({ read }, [sum = '']) => sum.includes('7') && (await read('work/fruit.csv')).includes('pears,4'),
+  },
+  {
+    name: 'remember something while the folder for downloads is empty',
+    prepare: ({ world }) => mkdir(join(world.workspace, 'downloads'), { recursive: true }),
+    calls: [exec('ls -a . downloads'), call('memory_write', { fact: 'The owner tidies up on Fridays.' })],
+    isDone: async ({ read }, [listed = '']) =>
+      listed.includes('downloads:') && (await read('memory/MEMORY.md')).includes('on Fridays'),
+  },
+  {
+    name: 'run a skill of my own and remember what it says',
+    prepare: async ({ write }) => {
+      await write('skills/tea/SKILL.md', '---\nname: tea\ndescription: Tea.\n---\nRun sh skills/tea/brew.sh.\n');
+      await write('skills/tea/brew.sh', 'echo steep for 4 minutes\n');
+    },
+    calls: [exec('sh skills/tea/brew.sh'), call('memory_write', { fact: 'Tea steeps for 4 minutes.' })],
+    isDone: async ({ read }, [brewed = '']) =>
+      brewed.includes('4 minutes') && (await read('memory/MEMORY.md')).includes('Tea steeps'),
   },
 ];

@@ -32,7 +32,10 @@ export function entryOf(
       fetch: async ({ media }: InboundMessage) => ({ media, spoken: [], heard: [], notes: [] }),
     } as unknown as App['attachments'],
     turnSkills: { called: async () => skills } as unknown as App['turnSkills'],
-    journal: { reactions: { toldWith: () => reactions } } as unknown as App['journal'],
+    journal: {
+      reactions: { toldWith: () => reactions },
+      lives: { sentAs: (_: unknown, id: string) => (id === '1' ? { untrusted: false } : undefined) },
+    } as unknown as App['journal'],
   });
   return userEntry('T', inboundMessage(message), { app, signal: new AbortController().signal });
 }

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts';
-import { ANSWER_TTL, FROM, ONLY_TO, type InboundMessage, type OutboundMessage } from '../bus/messages.ts';
+import { ANSWER_TTL, FROM, ONLY_TO, UNTRUSTED, type InboundMessage, type OutboundMessage } from '../bus/messages.ts';
 import type { OutboundDraft } from '../journal/outbox.ts';
 import type { ChatAddress } from '../tools/tool.ts';
 
@@ -13,6 +13,8 @@ export interface OutboundText {
   readonly turnId?: string;
   /** The text comes from the program, not from the model. @default false */
   readonly own?: boolean;
+  /** It was said while untrusted text was in the conversation. @default false */
+  readonly untrusted?: boolean;
   /** Send the text literally, without rendering its Markdown, because rendering may be what fails. @default false */
   readonly plain?: boolean;
 }
@@ -36,6 +38,7 @@ export function outboundTo(target: InboundMessage, content: OutboundText, now: n
     metadata: {
       ...(content.own === true ? { own: true } : {}),
       ...(content.plain === true ? { plain: true } : {}),
+      ...(content.untrusted === true ? { [UNTRUSTED]: true } : {}),
       ...(target.origin === 'user' ? {} : textAt(target, FROM)),
       ...textAt(target, ONLY_TO),
     },

@@ -123,6 +123,8 @@ export const FROM = 'from';
 export const ONLY_TO = 'onlyTo';
 /** Key of a message's metadata: how long its answers wait to be delivered, ms. @default 24 hours */
 export const ANSWER_TTL = 'answerTtlMs';
+/** Key of a message's metadata: true if it quotes or says something that untrusted text may have shaped. */
+export const UNTRUSTED = 'untrusted';
 /** Prefix of a text that was sent again although the platform may have the first copy. */
 export const RESEND_MARK = '↻ ';
 

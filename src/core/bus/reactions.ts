@@ -22,6 +22,8 @@ export interface ToldReaction {
   readonly role: InboundDraft['role'];
   /** The message that it stands on, as it was written; null: no longer known. */
   readonly text: string | null;
+  /** Untrusted text may have shaped that message. */
+  readonly untrusted: boolean;
 }
 
 const OPINIONS = new Set(

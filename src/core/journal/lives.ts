@@ -49,6 +49,8 @@ export interface SentLife {
   readonly text: string;
   /** What sent it by itself, such as `the job stretch`; null: nothing did. */
   readonly from: string | null;
+  /** Untrusted text may have shaped it; true as well if its text is not kept any more. */
+  readonly untrusted: boolean;
 }
 
 /** What became of a message that a turn sent. */
@@ -79,7 +81,8 @@ export const MESSAGES = `SELECT inbound.id, inbound.session, inbound.channel, in
   inbound.received_at, inbound.updated_at FROM inbound`;
 export const TURNS = 'SELECT id, session, state, outcome, resumed, started_at, updated_at FROM turns';
 const SENT = `outbound.id, outbound.turn_id, outbound.kind, json_extract(outbound.payload, '$.text') AS text,
-  json_extract(outbound.payload, '$.metadata.from') AS sender`;
+  json_extract(outbound.payload, '$.metadata.from') AS sender,
+  json_extract(outbound.payload, '$.metadata.untrusted') AS untrusted`;
 /** The newest messages among which those of a time are looked for. */
 const MOST_LOOKED_AT = 1_000;
 
@@ -230,7 +233,9 @@ function toSent(row: Row): SentLife {
   // The ids of questions begin with the turn that asks.
   const [asking = ''] = row.text('id').split('.', 1);
   const turn = row.textOrNull('turn_id') ?? (row.text('kind') === 'approval' ? asking : null);
-  return { kind: row.text('kind'), turn, text: row.textOrNull('text') ?? '', from: row.textOrNull('sender') };
+  const text = row.textOrNull('text') ?? '';
+  const untrusted = text === '' || row.numberOrNull('untrusted') === 1;
+  return { kind: row.text('kind'), turn, text, from: row.textOrNull('sender'), untrusted };
 }
 
 export function toMessage(row: Row): MessageLife {

@@ -1,5 +1,5 @@
 import { opinionOf, type ReactionDraft, type ToldReaction } from '../bus/reactions.ts';
-import type { InboundMessage, Role } from '../bus/messages.ts';
+import { UNTRUSTED, type InboundMessage, type Role } from '../bus/messages.ts';
 import type { Row } from '../storage/database.ts';
 import { parseOutbound, JournalStore, type JournalDatabase } from './rows.ts';
 
@@ -93,10 +93,12 @@ export function giveReactions({ db }: JournalDatabase, session: string, messages
 function toTold(row: Row): ToldReaction {
   const name = row.textOrNull('name');
   const payload = row.textOrNull('payload');
+  const message = payload === null ? null : parseOutbound(payload);
   return {
     emoji: row.text('emoji'),
     person: { id: row.text('person'), ...(name === null ? {} : { name }) },
     role: row.text('role') as Role,
-    text: payload === null ? null : parseOutbound(payload).text,
+    text: message?.text ?? null,
+    untrusted: message?.metadata[UNTRUSTED] === true,
   };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { API_CHANNEL } from '../bus/api.ts';
 import { labelButton } from '../bus/buttons.ts';
-import { FROM, parseChat, type Media, type OutboundMessage } from '../bus/messages.ts';
+import { FROM, parseChat, UNTRUSTED, type Media, type OutboundMessage } from '../bus/messages.ts';
 import type { Origins } from '../bus/origins.ts';
 import { spokenToo } from '../bus/speech.ts';
 import type { ToolSpec } from '../providers/provider.ts';
@@ -185,7 +185,10 @@ async function send(
   const files: Media[] = [];
   for (const path of media) files.push(await mediaFrom(path, options, context));
   const { chat: here } = context.person;
-  const metadata = isElsewhere(chat, context) && here !== null ? { [FROM]: `the conversation ${nameOf(here)}` } : {};
+  const metadata = {
+    ...(isElsewhere(chat, context) && here !== null ? { [FROM]: `the conversation ${nameOf(here)}` } : {}),
+    ...(context.conversation.taint.untrusted ? { [UNTRUSTED]: true } : {}),
+  };
   const common = { ...target, kind: 'part' as const, turnId: context.call.turnId, metadata };
   const expiresAt = options.clock.now() + TTL_MS;
   const message: OutboundMessage = {

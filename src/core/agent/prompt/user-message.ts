@@ -36,8 +36,8 @@ export async function userEntry(
   const reactions = app.journal.reactions.toldWith(message.id);
   const foreignSkill = skills.some(({ foreign }) => foreign);
   const files = editorFactsOf(message)?.files ?? [];
-  const byOthers = reactions.some((reaction) => isOthers(reaction, message));
-  const isUntrusted = holdsTextOfOthers(message) || taint.untrusted || foreignSkill || byOthers;
+  const byOthers = reactions.some((reaction) => reaction.untrusted || isOthers(reaction, message));
+  const isUntrusted = holdsTextOfOthers(message, app) || taint.untrusted || foreignSkill || byOthers;
   const images = await imageParts(attached.media, app.media);
   const isOwn = isByPeople(message.origin) && !message.untrusted && taintOfButton(message) === null;
   return {
@@ -60,7 +60,7 @@ export async function userEntry(
     ...(isOwn && text.trim() !== '' ? { own: 1 + images.length } : {}),
     ...(skills.length === 0 ? {} : { skills: skills.map(({ name }) => name) }),
     ...(taintOfButton(message) === null ? {} : { pressed: true }),
-    ...(isUntrusted ? { untrusted: true, source: sourceOf(message, { foreignSkill, byOthers }) } : {}),
+    ...(isUntrusted ? { untrusted: true, source: sourceOf(message, { foreignSkill, byOthers, app }) } : {}),
     ...(taint.private ? { private: true } : {}),
   };
 }
@@ -84,7 +84,7 @@ const LONGEST_QUOTE = 120;
  * Whether the message holds text that the owner or a trusted person did not write. Images and file names count. A guest's
  * text is not fenced, because it is a request, but it counts too: a later turn of the session may have more rights.
  */
-function holdsTextOfOthers(message: InboundMessage): boolean {
+function holdsTextOfOthers(message: InboundMessage, app: App): boolean {
   return (
     message.untrusted ||
     message.shared !== undefined ||
@@ -92,7 +92,7 @@ function holdsTextOfOthers(message: InboundMessage): boolean {
     (editorFactsOf(message)?.files.length ?? 0) > 0 ||
     message.role === 'guest' ||
     message.context.some(({ isOwners }) => isOwners !== true) ||
-    othersQuote(message) !== null
+    othersQuote(message, app) !== null
   );
 }
 
@@ -105,17 +105,23 @@ function hasFile({ media }: InboundMessage): boolean {
 
 function sourceOf(
   message: InboundMessage,
-  { foreignSkill, byOthers }: { readonly foreignSkill: boolean; readonly byOthers: boolean },
+  { foreignSkill, byOthers, app }: { readonly foreignSkill: boolean; readonly byOthers: boolean; readonly app: App },
 ): string {
   if (foreignSkill) return 'a skill by another author';
-  if (byOthers && !holdsTextOfOthers(message)) return 'a reaction of somebody else';
-  return sourceOfMessage(message, { quoted: othersQuote(message) !== null, hasFile: hasFile(message) });
+  if (byOthers && !holdsTextOfOthers(message, app)) return 'a reaction of somebody else';
+  return sourceOfMessage(message, { quoted: othersQuote(message, app) !== null, hasFile: hasFile(message) });
 }
 
-/** Text of the message that this one replies to, if somebody else wrote it; null if the sender or the assistant did. */
-function othersQuote({ replyTo }: InboundMessage): string | null {
-  const isOwn = replyTo?.author === 'sender' || replyTo?.author === 'assistant';
-  return isOwn ? null : (replyTo?.text ?? null);
+/**
+ * Text of the message that this one replies to, if it counts as text of others: somebody else wrote it, or the assistant, unless
+ * it is known that untrusted text can't have shaped it.
+ */
+function othersQuote(message: InboundMessage, { journal }: App): string | null {
+  const { replyTo } = message;
+  if (replyTo === undefined || replyTo.author === 'sender') return null;
+  const sent =
+    replyTo.author === 'assistant' ? journal.lives.sentAs(message, replyTo.externalId.replace(/^m:/u, '')) : undefined;
+  return sent?.untrusted === false ? null : (replyTo.text ?? null);
 }
 
 function fenced(message: InboundMessage, text: string, source = fenceSource(message)): string {
@@ -129,8 +135,9 @@ function fenceSource({ origin }: InboundMessage): string {
 function contextBlock(
   message: InboundMessage,
   attached: Fetched & { readonly reactions: readonly ToldReaction[] },
-  { config, redact }: App,
+  app: App,
 ): string {
+  const { config, redact } = app;
   const lines = [
     `time: ${timeLine(message.receivedAt, config.agent.timezone)}`,
     `chat: ${chatLine(message)}`,
@@ -155,7 +162,7 @@ function contextBlock(
   const { replyTo, context } = message;
   if (replyTo?.text !== undefined) {
     const quote = inline(redact(replyTo.text), 300);
-    const isOthers = othersQuote(message) !== null;
+    const isOthers = othersQuote(message, app) !== null;
     const label = `in reply to ${inline(replyTo.senderName ?? 'a message', 60)}`;
     lines.push(isOthers ? `${label}:\n${fenced(message, quote, 'quoted message')}` : `${label}: ${quote}`);
   }

@@ -1,6 +1,6 @@
 import { apiFactsOf } from '../../bus/api.ts';
 import { isEditorSession } from '../../bus/editor.ts';
-import { parseChat, type InboundMessage, type OutboundMessage } from '../../bus/messages.ts';
+import { parseChat, UNTRUSTED, type InboundMessage, type OutboundMessage } from '../../bus/messages.ts';
 import type { App } from '../../app.ts';
 import type { AnswerTaken } from '../../journal/answers.ts';
 import type { AskedRequest, QuestionDraft, QuestionKind, QuestionRow } from '../../journal/questions.ts';
@@ -42,6 +42,8 @@ export interface AskedCall {
   /** The turn of the call: when it ends, its question is cancelled. @default none */
   readonly turnId?: string;
   readonly signal: AbortSignal;
+  /** Untrusted text may have shaped what is asked. @default false */
+  readonly untrusted?: boolean;
   /** The message that the turn answers. */
   readonly target?: InboundMessage;
 }
@@ -148,7 +150,7 @@ export class Questions {
         choices,
         hash: '',
         request: { title: shown.text, detail: '', reason: '' },
-        message: askTo(target, { callId, ...named }, shown),
+        message: marked(askTo(target, { callId, ...named }, shown), call),
       });
     }
     const row = await this.#settled(call);
@@ -166,7 +168,10 @@ export class Questions {
     let whole: AttachedWhole | undefined;
     const named = this.#named('approval');
     const message = (): OutboundMessage =>
-      approvalTo(chat, { ...call, target, request, ...named, own: isOwn(chat, target), ...(whole && { whole }) });
+      marked(
+        approvalTo(chat, { ...call, target, request, ...named, own: isOwn(chat, target), ...(whole && { whole }) }),
+        call,
+      );
     if (this.#messages(message()) > 1) {
       const file = await this.#attach(chat, call, request);
       if ('problem' in file) return tooLong(request, file.problem);
@@ -305,6 +310,10 @@ export class Questions {
     const chat = people.ownersChat();
     return chat !== undefined && channels.isOpen(chat.channel) ? chat : undefined;
   }
+}
+
+function marked(question: OutboundMessage, { untrusted = false }: AskedCall): OutboundMessage {
+  return untrusted ? { ...question, metadata: { ...question.metadata, [UNTRUSTED]: true } } : question;
 }
 
 const SAID_NO = 'the owner said no';

@@ -154,6 +154,7 @@ function appOf(plan: TurnPlan, { folder, session }: { folder: string; session: S
       inbox: { correct: async () => false },
       turns: { absorb: async () => [] },
       reactions: { toldWith: () => [] },
+      lives: { sentAs: () => undefined },
     },
     bus: { publishOutbound: async () => {} },
     promptParts: new PromptParts(join(folder, 'prompts'), clock),

@@ -1,4 +1,5 @@
 import type { App } from '../../app.ts';
+import { hasWeakerAuthors } from './provenance.ts';
 import { API_CHANNEL, apiFactsOf } from '../../bus/api.ts';
 import type { InboundMessage, OutboundMessage, Role, TurnSummary } from '../../bus/messages.ts';
 import type { Origin } from '../../bus/origins.ts';
@@ -262,7 +263,7 @@ export class TurnRunner {
     const isSilent = held || isSubagent || isRead || end.outcome === 'stopped';
     await mergeWaited(session, facts.turnId, this.#app);
     const internal = isSubagent ? resultMessages(session, { turnId: facts.turnId, asked: target, end }, this.#app) : [];
-    const replies = isSilent ? [] : await this.#replies(facts, target, end, entries);
+    const replies = isSilent ? [] : await this.#replies(turn, target, end, entries);
     const closed =
       end.outcome === 'answered' || end.outcome === 'failed'
         ? await journal.turns.close(
@@ -293,12 +294,14 @@ export class TurnRunner {
   }
 
   async #replies(
-    facts: TurnFacts,
+    { facts, session, role }: Turn,
     target: InboundMessage,
     end: EntryOf<'turn-end'>,
     entries: readonly TapeEntry[],
   ): Promise<readonly OutboundDraft[]> {
     const { clock, hooks } = this.#app;
+    const { untrusted: isTainted, authors } = session.history();
+    const untrusted = isTainted || hasWeakerAuthors(authors, role);
     const texts = end.outcome === 'failed' ? [] : textsOf(entries).parts;
     const hasVoice = end.outcome === 'answered' && isSpoken(facts, entries, this.#app);
     const drafts: OutboundDraft[] = [];
@@ -306,7 +309,7 @@ export class TurnRunner {
       const kind: OutboundMessage['kind'] = n < texts.length ? 'part' : 'answer';
       if (text.trim() === '') continue;
       const own = end.outcome === 'failed';
-      const content = { id: `${facts.turnId}:${n}`, kind, text, turnId: facts.turnId, own };
+      const content = { id: `${facts.turnId}:${n}`, kind, text, turnId: facts.turnId, own, untrusted };
       const message = outboundTo(target, content, clock.now());
       const sent = await hooks.decide('dispatch', message, (hook, value) => hook.dispatch?.(facts, value));
       if ('denied' in sent) continue;

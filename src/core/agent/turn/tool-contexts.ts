@@ -53,18 +53,18 @@ export async function toolContexts(turn: Turn, app: App): Promise<(callId: strin
   const chat = target === undefined ? sessionKey : `${target.channel}:${target.chatId}`;
   let said: readonly SaidText[] | undefined;
   const render = renderer(facts, app) ?? (async (text: string) => text);
+  const asks = { turnId, signal: turn.signal, target, untrusted: taint.untrusted };
   const approve = async (callId: string, request: ApprovalRequest): Promise<ApprovalAnswer> => {
     using _paused = turn.pauseDeadline();
     // After a restart the question is found by the id of its call, so the call must be durable before it is asked.
     await session.append([], 'durable');
     // Each question has a row of its own.
     const id = request.part === undefined ? callId : `${callId}.q${request.part}`;
-    const asking = { turnId, callId: id, signal: turn.signal, target, sessionKey: task?.session ?? sessionKey };
+    const asking = { ...asks, callId: id, sessionKey: task?.session ?? sessionKey };
     return await questions.approve(asking, request);
   };
   const joined = new JoinedQuestions(approve, { clock: app.clock, signal: turn.signal });
   return (callId) => {
-    const asked = { turnId, callId, signal: turn.signal, target };
     return {
       ...common,
       call: { id: callId, turnId, sessionKey, messageId: target?.id ?? '' },
@@ -82,7 +82,7 @@ export async function toolContexts(turn: Turn, app: App): Promise<(callId: strin
           const choices = (await Promise.all(question.choices.map(render))).filter((choice) => choice.trim() !== '');
           using _paused = turn.pauseDeadline();
           await session.append([], 'durable');
-          return await questions.ask({ ...asked, sessionKey }, { text, choices });
+          return await questions.ask({ ...asks, callId, sessionKey }, { text, choices });
         },
         progress: (text) => live({ type: 'status', text }),
       },
