@@ -110,9 +110,12 @@ export async function openHomeWithFiles(
     }),
   );
   // The first time a server connects, its tools are approved; until then no task can use them.
-  await waitFor(async () => (await world.assistant.call('toolsList', {})).filter(({ name }) => name.startsWith('mcp_')).length >= 9, {
-    what: 'the tools of the MCP servers',
-  });
+  await waitFor(
+    async () => (await world.assistant.call('toolsList', {})).filter(({ name }) => name.startsWith('mcp_')).length >= 9,
+    {
+      what: 'the tools of the MCP servers',
+    },
+  );
   const at = (name: string): string => join(world.workspace, name);
   const owned = stack.move();
   const home: HomeWithFiles = {

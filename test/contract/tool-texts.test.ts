@@ -31,7 +31,8 @@ const mcpServers = { birds: { command: process.execPath, args: ['--input-type=mo
 describe('every tool that the registry of a whole assistant lists', () => {
   test('is described, with each field, in sentences that a reader understands who sees nothing else', async () => {
     await using world = await startWorld({ config: { mcpServers } });
-    const listed = async (): Promise<readonly string[]> => (await world.assistant.call('toolsList', {})).map(({ name }) => name);
+    const listed = async (): Promise<readonly string[]> =>
+      (await world.assistant.call('toolsList', {})).map(({ name }) => name);
     await waitFor(async () => (await listed()).includes('mcp_birds_song'), { what: 'the tools of the server' });
     const names = await listed();
     // What is switched on by the configuration is there, so that none of it goes unread.

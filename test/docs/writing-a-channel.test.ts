@@ -41,7 +41,8 @@ async function open(onCall: (call: Call) => boolean = () => false): Promise<Scen
   const settings = JSON.parse(await readFile(config, 'utf8')) as { readonly channels: object };
   const entry = { ...ENTRY.channels.tincan, server: tincan.url };
   await writeFile(config, JSON.stringify({ ...settings, channels: { ...settings.channels, tincan: entry } }));
-  const state = async (): Promise<string | undefined> => (await world.assistant.call('info', {})).channels['tincan']?.state;
+  const state = async (): Promise<string | undefined> =>
+    (await world.assistant.call('info', {})).channels['tincan']?.state;
   await waitFor(async () => (await state()) === 'running', { what: 'the channel' });
   const owned = stack.move();
   return {

@@ -138,9 +138,7 @@ describe('always', () => {
     world.telegram.userSays(OWNER, 'once more');
     world.telegram.userSays(OWNER, `/deny ${await codeOf(world, 4)}`);
     await reply(world, 'Third.');
-    await expect(world.assistant.call('approvalsForget', { id: 'nothing' })).rejects.toThrow(
-      'There is no permission',
-    );
+    await expect(world.assistant.call('approvalsForget', { id: 'nothing' })).rejects.toThrow('There is no permission');
   });
 
   test('is refused for what could run anything; the question stays open', async () => {
@@ -162,7 +160,9 @@ describe('always', () => {
       config: { tools: { exec: { mode: 'ask', sandbox: 'off', allowCommands } } },
     });
     world.model.reply(run('mkdir listed'), 'Done.', run('/bin/sh -c id'), 'Asked.');
-    expect((await world.assistant.call('info', {})).warnings.join()).toMatch(/allowCommands: "\/bin\/sh -c id" is not/u);
+    expect((await world.assistant.call('info', {})).warnings.join()).toMatch(
+      /allowCommands: "\/bin\/sh -c id" is not/u,
+    );
     world.telegram.userSays(OWNER, 'go');
     await reply(world, 'Done.');
     expect(questions(world)).toBe(0);

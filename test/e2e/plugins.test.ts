@@ -57,7 +57,10 @@ describe('a channel of a plugin', () => {
 
     Object.assign(config.channels['letters'] ?? {}, { folder: letters(world) });
     await world.restart();
-    expect((await world.assistant.call('info', {})).channels['letters']).toMatchObject({ kind: 'paper-mail', state: 'running' });
+    expect((await world.assistant.call('info', {})).channels['letters']).toMatchObject({
+      kind: 'paper-mail',
+      state: 'running',
+    });
     expect(await world.assistant.call('pluginsList', {})).toEqual([
       { name: 'paper-mail', version: '1.2.0', state: 'running' },
     ]);

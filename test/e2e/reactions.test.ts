@@ -164,7 +164,9 @@ describe('on a platform that refuses them', () => {
   test('Slack: an emoji without a known name is named in the status; names and tones of skin are understood', async () => {
     const reactions = { seen: '🦩', working: ':hammer:', done: '✅' };
     await using world = await startSlackWorld({ slack: { reactions } });
-    expect((await world.assistant.call('info', {})).channels['slack']?.detail).toContain('No name in Slack is known for 🦩');
+    expect((await world.assistant.call('info', {})).channels['slack']?.detail).toContain(
+      'No name in Slack is known for 🦩',
+    );
     world.model.reply({ text: 'First.', delayMs: 1_500 }, 'Second.');
     world.slack.sends(SLACK_OWNER, DIRECT, 'one');
     await waitFor(() => postsIn(world).includes('First.'), { what: 'an answer' });

@@ -121,7 +121,8 @@ test('a refused key that is corrected in the file needs no restart before /retry
 
 test('an MCP server is started, replaced and stopped alone', async () => {
   await using world = await startWorld();
-  const names = async (): Promise<readonly string[]> => (await world.assistant.call('toolsList', {})).map(({ name }) => name);
+  const names = async (): Promise<readonly string[]> =>
+    (await world.assistant.call('toolsList', {})).map(({ name }) => name);
   const server = { command: process.execPath, args: [FIXTURE_SERVER] };
   const state = async (name: string): Promise<string | undefined> =>
     (await world.assistant.call('mcpList', {})).find((one) => one.name === name)?.state;

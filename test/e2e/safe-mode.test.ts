@@ -86,7 +86,9 @@ describe('safe mode', () => {
     expect(chatOf(world).find(isNotice)).toMatch(
       /^I am in safe mode, because I was started 6 times within five minutes/u,
     );
-    expect((await world.assistant.call('info', {})).warnings).toContainEqual(expect.stringMatching(/^I am in safe mode/u));
+    expect((await world.assistant.call('info', {})).warnings).toContainEqual(
+      expect.stringMatching(/^I am in safe mode/u),
+    );
     expect(await world.assistant.call('pluginsList', {})).toMatchObject([{ name: 'louder', state: 'safe mode' }]);
     expect(await world.assistant.call('mcpList', {})).toMatchObject([{ name: 'fix', state: 'off' }]);
     expect(await hasServer(world)).toBe(false);

@@ -104,9 +104,7 @@ describe('/stop', () => {
     await waitFor(() => world.model.requests.length === 3, { what: 'the job asks the model' });
     world.telegram.userSays(OWNER, '/stop');
     await waitFor(() => chatOf(world).at(-1) === 'Stopped.', { what: 'the reply to /stop' });
-    await waitFor(
-      async () => (await world.assistant.call('cron', { action: 'show', id: 'look' })).runs.length === 1,
-    );
+    await waitFor(async () => (await world.assistant.call('cron', { action: 'show', id: 'look' })).runs.length === 1);
     expect((await world.tape('cron:look')).at(-1)).toMatchObject({ kind: 'turn-end', outcome: 'stopped' });
     expect(chatOf(world)).toEqual(['I will.', 'Stopped.']);
   });

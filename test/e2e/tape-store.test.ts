@@ -121,7 +121,9 @@ describe('a store of tapes that a plugin brings', () => {
         'Look after what the plugin writes to. What was not kept there is written again when it works. ' +
         'What you write stays with the chat platform or in the inbox, and is answered as soon as the store can be written again.',
     ]);
-    expect((await world.assistant.call('info', {})).warnings).toContainEqual(expect.stringContaining('"attic" failed to write'));
+    expect((await world.assistant.call('info', {})).warnings).toContainEqual(
+      expect.stringContaining('"attic" failed to write'),
+    );
     await rm(sign(world, 'down'));
     await waitFor(() => chatOf(world).includes('two'), { what: 'the answer' });
     await waitFor(

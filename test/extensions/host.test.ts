@@ -28,7 +28,8 @@ async function putPackage(home: string, name: string, source: string): Promise<v
   await writeFile(path, JSON.stringify({ ...config, plugins: [...(config.plugins ?? []), name] }));
 }
 
-const warningsOf = async (world: World): Promise<string> => (await world.assistant.call('info', {})).warnings.join('\n');
+const warningsOf = async (world: World): Promise<string> =>
+  (await world.assistant.call('info', {})).warnings.join('\n');
 
 describe('the name of an extension', () => {
   const sing = `tools: [{ name: 'sing', description: 'Sings.', effect: 'none', parameters: z.object({}), execute: async () => ({ title: 's', output: 's' }) }]`;
@@ -68,7 +69,9 @@ describe('the name of an extension', () => {
     });
     await putPackage(home, 'other', "export default { name: 'other' };");
     await assistant.call('configReload', {});
-    expect((await assistant.call('toolsList', {})).map(({ name }) => name)).toEqual(expect.arrayContaining(['cron', 'sing']));
+    expect((await assistant.call('toolsList', {})).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['cron', 'sing']),
+    );
   });
 });
 

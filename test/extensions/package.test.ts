@@ -25,7 +25,8 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const startWater = (settings: Readonly<Record<string, unknown>>): Promise<World> =>
   startWorld({ furnish: async (home) => void (await putWater(home, settings)) });
 
-const warningsOf = async (world: World): Promise<string> => (await world.assistant.call('info', {})).warnings.join('\n');
+const warningsOf = async (world: World): Promise<string> =>
+  (await world.assistant.call('info', {})).warnings.join('\n');
 
 describe('a package with an extension', () => {
   test('has settings, a table, a tool, a command, an operation and a layer of the prompt', async () => {
@@ -183,7 +184,10 @@ test.each([
       await rm(join(home, 'plugin-pins.json'));
     },
   });
-  const told = JSON.stringify([(await world.assistant.call('info', {})).warnings, await world.assistant.call('health', {})]);
+  const told = JSON.stringify([
+    (await world.assistant.call('info', {})).warnings,
+    await world.assistant.call('health', {}),
+  ]);
   expect(told).toContain(says);
   world.model.reply('hi');
   world.telegram.userSays(OWNER, 'hello');

@@ -69,7 +69,9 @@ test.each([
   try {
     const sweptAfter = async (days: number): Promise<void> => {
       clock.skip(days * 86_400_000);
-      await waitFor(async () => ((await world.assistant.call('info', {})).storage ?? '').includes('within the last hour'));
+      await waitFor(async () =>
+        ((await world.assistant.call('info', {})).storage ?? '').includes('within the last hour'),
+      );
     };
     await sweptAfter(89);
     expect(existsSync(tape(world.home, 'cron:long-gone'))).toBe(true);

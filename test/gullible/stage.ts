@@ -122,8 +122,7 @@ export async function openStage({ hooks = [], unguarded, world: kind, ...given }
   };
   let code = await askForPairing();
   let play = 0;
-  const paired: Stage['paired'] = async () =>
-    (await world.assistant.call('pairList', {})).people.map(({ id }) => id);
+  const paired: Stage['paired'] = async () => (await world.assistant.call('pairList', {})).people.map(({ id }) => id);
   const mcpSays: Stage['mcpSays'] = async (script) => {
     const whole = JSON.stringify({ descriptions: descriptions ?? [], answer: '', ...script });
     await writeFile(`${mcpFile}.new`, whole);

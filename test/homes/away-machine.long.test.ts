@@ -70,7 +70,8 @@ describeWith('PostgreSQL')('the homes of a machine whose database is away', () =
     await waitFor(starts, { what: 'ada starts anew' });
     proxy.cut();
     await waitFor(
-      async () => (await machine.assistant.call('info', {})).homes?.find(({ name }) => name === 'ada')?.state === 'failed',
+      async () =>
+        (await machine.assistant.call('info', {})).homes?.find(({ name }) => name === 'ada')?.state === 'failed',
     );
     // Its attempts are 1, 2, 4 and 8 s apart, and the next one would be 16 s away by then.
     const until = performance.now() + 17_000;

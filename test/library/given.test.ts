@@ -108,7 +108,9 @@ describe('a program brings', () => {
     await writeFile(join(folder, 'index.js'), 'export default { name: "twin" };');
     const assistant = await library.start({ plugins: [inside], config: { plugins: ['twin'] } });
     expect((await assistant.run('/who')).text).toBe('the object');
-    expect((await assistant.call('info', {})).warnings.join('\n')).toContain('the program brings a plugin of this name itself');
+    expect((await assistant.call('info', {})).warnings.join('\n')).toContain(
+      'the program brings a plugin of this name itself',
+    );
   });
 });
 

@@ -129,9 +129,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     await says(world, 'hi');
     await says(world, '/context');
     await says(world, 'hi');
-    await world.assistant
-      .call('prompt', { session: `telegram:${OWNER}` })
-      .then((report) => world.events.push(report));
+    await world.assistant.call('prompt', { session: `telegram:${OWNER}` }).then((report) => world.events.push(report));
   },
   'a summary by hand': async (world, secret) => {
     world.model.reply('Hello.', 'Hello.');
@@ -277,8 +275,7 @@ describe.each(Object.entries(SECRETS))('a secret (%s)', (_kind, secret) => {
       await remote.call('memoryShow', { id: secret }).catch(String),
       await remote.call('approvalsForget', { id: secret }).catch(String),
     );
-    if (secret === SECRETS.configured)
-      heard.push(await remote.call('audit', { count: 50, asked: false, about: '' }));
+    if (secret === SECRETS.configured) heard.push(await remote.call('audit', { count: 50, asked: false, about: '' }));
     expect(pieces(secret, secret === SECRETS.token).filter((piece) => JSON.stringify(heard).includes(piece))).toEqual(
       [],
     );

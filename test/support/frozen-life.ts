@@ -42,7 +42,10 @@ export async function liveFrozenLife(leave: (home: string) => void): Promise<voi
   });
   const { world } = everywhere;
   world.model.setHandler((request) => stepFor(plan, request));
-  await waitFor(async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_mail_list'), slow);
+  await waitFor(
+    async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_mail_list'),
+    slow,
+  );
   const says = async (words: string, ...steps: (Step | ScriptedCall)[]): Promise<void> => {
     plan.set(
       words,

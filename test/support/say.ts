@@ -1,4 +1,9 @@
-import type { AssistantPort, ConversationOptions, SendInput, TurnSummary } from '../../src/core/gateway/assistant-port.ts';
+import type {
+  AssistantPort,
+  ConversationOptions,
+  SendInput,
+  TurnSummary,
+} from '../../src/core/gateway/assistant-port.ts';
 
 /** Says something in the session `main`, followed by `options`, and returns how its turn ended. */
 export async function say(

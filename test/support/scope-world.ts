@@ -162,7 +162,9 @@ export const PLACES: readonly Place[] = [
     isPrivate: true,
     takesCommands: true,
     says: async (world, text) => {
-      using _attached = world.world.assistant.open('main', { onMessage: (message) => note(world, 'terminal', message.text) });
+      using _attached = world.world.assistant.open('main', {
+        onMessage: (message) => note(world, 'terminal', message.text),
+      });
       const done = await say(world.world.assistant, text);
       note(world, 'terminal', done.text);
     },

@@ -115,7 +115,10 @@ async function wayBack(version: string, paths: HomePaths, context: CliContext): 
 async function askForRestart(paths: HomePaths, context: CliContext): Promise<void> {
   await using assistant = await context.connect(paths.socket);
   // The connection ends with the process.
-  await assistant?.open('main').send({ text: '/restart' }).catch(() => {});
+  await assistant
+    ?.open('main')
+    .send({ text: '/restart' })
+    .catch(() => {});
 }
 
 /** `upgrade --rehearse`: a whole start that reaches no one. */

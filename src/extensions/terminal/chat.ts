@@ -112,9 +112,7 @@ async function ask(
   }
   for (const why of refused) context.stderr.write(`✗ ${oneLine(terminalText(why), LONGEST_REFUSAL)}\n`);
   if (isJson)
-    context.stdout.write(
-      `${jsonText(report(summary, { session, turnIds: [...turns], tools, refused }), 0)}\n`,
-    );
+    context.stdout.write(`${jsonText(report(summary, { session, turnIds: [...turns], tools, refused }), 0)}\n`);
   else if (summary.text !== '') context.stdout.write(`${answerText(summary.text, context, plain)}\n`);
   if (interrupted.signal.aborted) return INTERRUPTED;
   return isFailure(summary) || refused.length > 0 ? 1 : 0;

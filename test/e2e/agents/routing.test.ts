@@ -16,7 +16,8 @@ import { chatOf, OWNER, type World } from '../../support/world.ts';
 const inKim = (world: World): readonly string[] => chatOf(world, CHATS.kim);
 const inLou = (world: World): readonly string[] => chatOf(world, CHATS.lou);
 
-const agentsOf = async (world: World): Promise<readonly AgentFacts[]> => (await world.assistant.call('info', {})).agents ?? [];
+const agentsOf = async (world: World): Promise<readonly AgentFacts[]> =>
+  (await world.assistant.call('info', {})).agents ?? [];
 const stateOf = async (world: World, name: string): Promise<string | undefined> =>
   (await agentsOf(world)).find((one) => one.name === name)?.state;
 

@@ -100,8 +100,7 @@ describe('/why names', () => {
     world.model.reply('Slow words.');
     world.telegram.userSays(OWNER, 'say it');
     const cause = async (): Promise<string | undefined> =>
-      (await world.assistant.call('why', { count: 1, about: 'telegram:42' }).catch(() => undefined))?.stories[0]
-        ?.cause;
+      (await world.assistant.call('why', { count: 1, about: 'telegram:42' }).catch(() => undefined))?.stories[0]?.cause;
     await waitFor(async () => /Too Many Requests/iu.test((await cause()) ?? ''), { what: 'the attempt' });
     expect(await cause()).toBe(
       'The answer is written and waits to be sent, after 1 attempt: Telegram answered 429: Too Many Requests: retry after 60.',

@@ -72,9 +72,12 @@ describe('/why names', () => {
   });
 
   test('the MCP server that was lost while it worked, and the one that failed', async () => {
-    await waitFor(async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_fix_die'), {
-      what: 'the tools of the server',
-    });
+    await waitFor(
+      async () => (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_fix_die'),
+      {
+        what: 'the tools of the server',
+      },
+    );
     expect(await causeOf('die', call('mcp_fix_die', {}))).toBe(
       'About “die”: Cut off, so it may or may not be done: mcp_fix_die. The MCP server fix was lost while this ran (it ended with signal SIGKILL). It may have taken effect. The next call starts it again.',
     );
