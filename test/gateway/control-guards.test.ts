@@ -55,7 +55,7 @@ test.each(['yes', 1, null, {}, { approved: true }, { reason: 5 }, ['always']])(
       summaryOf(JSON.stringify(await onApproval?.(QUESTION, new AbortController().signal)));
     const client = await connectedTo(assistant);
     client.request('open', { session: 'main', asks: true }, { onQuestion: async () => answer }).catch(() => {});
-    expect(await client.request('send', { session: 'main', text: 'hi' })).toMatchObject({ text: 'false' });
+    expect(await client.request('say', { session: 'main', text: 'hi' })).toMatchObject({ text: 'false' });
   },
 );
 

@@ -102,8 +102,53 @@ describe('the socket', () => {
     await waitFor(() => clock.waiting > 0);
     await clock.advance(6_000);
     expect((await hanging).message).toContain('does not answer');
-    hello = '{"hello":{"protocol":99,"version":"9"}}\n';
-    expect((await failureOf(connectControl(path, systemClock))).code).toBe('control-version');
+    for (const spoken of [1, 99]) {
+      hello = `{"hello":{"protocol":${spoken},"version":"9"}}\n`;
+      expect(await failureOf(connectControl(path, systemClock))).toMatchObject({
+        code: 'control-version',
+        message: 'The running assistant has another version than this command. Restart it.',
+      });
+    }
+  });
+});
+
+describe('a program of the first version', () => {
+  /** What it reads after the greeting when it writes these lines. */
+  const answers = async (assistant: FakeAssistant, ...lines: readonly object[]): Promise<readonly unknown[]> => {
+    const path = socketPath();
+    const server = await startControlServer({ path, version: '2.0.0', assistant, log: silentLog });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const socket = await raw(path);
+    let text = '';
+    socket.on('data', (chunk) => (text += String(chunk)));
+    for (const line of lines) socket.write(`${JSON.stringify(line)}\n`);
+    await waitFor(() => text.split('\n').length === lines.length + 2);
+    return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
+  };
+
+  test('takes the greeting for its own, learns which version runs, and can have it restarted: it may be upgrading', async () => {
+    const assistant = new FakeAssistant();
+    const [greeting, info, restarted] = await answers(
+      assistant,
+      { id: 1, method: 'info', params: null },
+      { id: 2, method: 'send', params: { session: 'main', text: '/restart', asks: false } },
+    );
+    expect(greeting).toMatchObject({ hello: { protocol: 1, version: '2.0.0' } });
+    expect(info).toMatchObject({ id: 1, result: { version: INFO.version, pid: INFO.pid } });
+    expect(restarted).toMatchObject({ id: 2, result: { text: 'You said: /restart' } });
+  });
+
+  test.each([
+    ['send', { session: 'main', text: 'hi', asks: true }],
+    ['attach', { session: 'main', live: true, asks: true, servers: [] }],
+    ['request', { name: 'pairList', params: {} }],
+    ['tools', null],
+    ['runTool', { name: 'exec', arguments: '{}', dryRun: false }],
+  ])('gets one sentence that says what to do for everything else: %s', async (method, params) => {
+    const assistant = new FakeAssistant();
+    const [, answer] = await answers(assistant, { id: 1, method, params });
+    expect(answer).toMatchObject({ id: 1, error: { message: expect.stringContaining('end it, and run it again.') } });
+    expect(assistant.heard).toEqual([]);
   });
 });
 
@@ -382,6 +427,6 @@ describe('an assistant behind the socket', () => {
     const path = socketPath();
     const server = await startControlServer({ path, version: '1', assistant: new FakeAssistant(), log: silentLog });
     onTestFinished(() => server[Symbol.asyncDispose]());
-    expect((await failureOf((await client(path)).request('send', { text: 5 }))).code).toBe('request-failed');
+    expect((await failureOf((await client(path)).request('say', { text: 5 }))).code).toBe('request-failed');
   });
 });

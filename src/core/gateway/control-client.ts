@@ -93,7 +93,7 @@ export class ControlClient implements Disposable {
 
   #take(frame: ServerFrame): void {
     if ('hello' in frame) {
-      this.#hello.resolve(frame.hello.protocol);
+      this.#hello.resolve(frame.hello.speaks ?? frame.hello.protocol);
       return;
     }
     const pending = this.#pending.get(frame.id);

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../util/clock.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import {
+  FIRST_PROTOCOL,
   PROTOCOL,
   LineReader,
   clientFrame,
@@ -40,6 +41,9 @@ export class ClientGone extends Error {
 
 export type Handler = (params: unknown, context: RequestContext) => Promise<unknown>;
 
+/** Said to a program that was started before the assistant became another version. */
+export const OTHER_VERSION = 'This command has another version: end it, and run it again.';
+
 /** Between two looks at the socket, ms. */
 const LOOK_MS = 5_000;
 const LONGEST_LINE = 4_000_000;
@@ -72,7 +76,7 @@ export async function serveControl(options: {
       const connection = new Connection(socket, { handlers, log, redact, showsRuns });
       connections.add(connection);
       socket.on('close', () => connections.delete(connection));
-      connection.write({ hello: { protocol: PROTOCOL, version: options.version } });
+      connection.write({ hello: { protocol: FIRST_PROTOCOL, version: options.version, speaks: PROTOCOL } });
     });
     await rm(path, { force: true });
     await new Promise<void>((resolve, reject) => {
@@ -219,7 +223,9 @@ class Connection {
     const handler = Object.hasOwn(this.#handlers, method) ? this.#handlers[method] : undefined;
     if (handler === undefined || this.#requests.has(id) || this.#requests.size >= MOST_REQUESTS) {
       const why =
-        handler === undefined ? `The assistant does not know the request "${method}".` : 'Too many requests at once.';
+        handler === undefined
+          ? `The running assistant does not know the request "${method}". ${OTHER_VERSION}`
+          : 'Too many requests at once.';
       this.write({ id, error: { code: 'request-refused', message: why, exitCode: 1, facts: {} } });
       return;
     }

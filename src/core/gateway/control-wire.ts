@@ -2,12 +2,19 @@ import { StringDecoder } from 'node:string_decoder';
 import * as z from 'zod';
 
 /** The control socket speaks lines of JSON; a change that old programs cannot read raises this number. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
+/**
+ * What the first programs expect the greeting to say. They leave at any other number, and the one that upgrades to this version has to
+ * learn that it runs.
+ */
+export const FIRST_PROTOCOL = 1;
 
 const id = z.int().min(0);
 
 /** The server's first line. */
-const hello = z.object({ hello: z.object({ protocol: z.int(), version: z.string() }) });
+const hello = z.object({
+  hello: z.object({ protocol: z.int(), version: z.string(), speaks: z.int().exactOptional() }),
+});
 
 /** What a client may write. */
 export const clientFrame = z.union([

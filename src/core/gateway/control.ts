@@ -15,7 +15,7 @@ import type {
   TurnSummary,
 } from './assistant-port.ts';
 import { connectControl, type ControlClient } from './control-client.ts';
-import { ClientGone, serveControl, type Handler, type RedactFrame } from './control-server.ts';
+import { ClientGone, OTHER_VERSION, serveControl, type Handler, type RedactFrame } from './control-server.ts';
 import { callOperation } from './operations/call.ts';
 import type { RequestName, RequestParams, RequestResult } from './operations/operations.ts';
 
@@ -49,6 +49,7 @@ const openParams = z.object({
 const fileQuestion = z.object({ file: z.unknown() });
 /** A live event among the messages to a session. */
 const liveFrame = z.object({ live: z.unknown() });
+const restart = z.object({ text: z.literal('/restart') });
 const callFrame = z.object({ name: z.unknown().optional(), params: z.unknown().optional() }).catch({});
 
 /** Offers an assistant to other processes of this user, at a socket, until disposed of. The home's lock must be held. */
@@ -77,7 +78,7 @@ function replyOf(given: unknown): ApprovalReply {
 function assistantHandlers(assistant: OwnAssistant): Readonly<Record<string, Handler>> {
   return {
     call: async (given) => callOperation(assistant, callFrame.parse(given)),
-    send: async (params, { signal }) => {
+    say: async (params, { signal }) => {
       const { session, ...input } = sendParams.parse(params);
       return assistant.open(session).send(input, { signal: input.keeps === true ? unlessGone(signal) : signal });
     },
@@ -104,6 +105,12 @@ function assistantHandlers(assistant: OwnAssistant): Readonly<Record<string, Han
             }),
       });
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    },
+    // What the first programs ask while they upgrade to this version, or go back from it.
+    info: async () => assistant.call('info', {}),
+    send: async (params) => {
+      if (!restart.safeParse(params).success) throw new AppError('control-version', OTHER_VERSION);
+      return assistant.open('main').send({ text: '/restart' });
     },
   };
 }
@@ -182,7 +189,7 @@ class RemoteAssistant implements AssistantPort, AsyncDisposable {
     followed.catch(() => {});
     return {
       send: async (input, options) =>
-        (await this.#client.request('send', { session, ...input }, options)) as TurnSummary,
+        (await this.#client.request('say', { session, ...input }, options)) as TurnSummary,
       [Symbol.dispose]: () => left.abort(),
     };
   }
