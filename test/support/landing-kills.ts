@@ -121,8 +121,7 @@ async function recovered({ home, workspace, before, wanted }: Prepared, phase: P
   if (world.journal.landings.unfinished().length > 0) return 'neither';
   const now = digest(workspace, { inodes: false });
   if (now === wanted) return 'after';
-  const own = (text: string): string =>
-    phase === 'race' ? text.replace(new RegExp(`^${RACED} .*$`, 'mu'), '') : text;
+  const own = (text: string): string => (phase === 'race' ? text.replace(new RegExp(`^${RACED} .*$`, 'mu'), '') : text);
   return own(digest(workspace, { inodes: true })) === own(before) ? 'before' : 'neither';
 }
 
