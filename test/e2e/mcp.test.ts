@@ -90,7 +90,9 @@ describe('a server that says which of its tools only read', () => {
 
   /** The owner answers the question about the server. Afterwards the conversation holds a stranger's text. */
   async function answered(world: World, answer: 'approve' | 'deny'): Promise<string> {
-    await waitFor(async () => (await world.assistant.tools()).some(({ name }) => name === 'mcp_mail_send'));
+    await waitFor(async () =>
+      (await world.assistant.call('toolsList', {})).some(({ name }) => name === 'mcp_mail_send'),
+    );
     world.model.reply('Hello.', 'Hello.', 'Read.');
     await say(world, 'hi');
     // The owner's chat is known now.
