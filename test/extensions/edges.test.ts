@@ -55,8 +55,6 @@ const LEFT: Readonly<Record<string, string>> = {
   'core/agent/commands/start.ts: list_dir': 'the same',
   'core/agent/commands/start.ts: memory_write': 'the same',
   'core/agent/undo/lasting.ts: exec': 'effects on the tapes of homes, also where the tool is gone',
-  'core/agent/turn/provenance.ts: spawn':
-    'results on the tapes of homes that say who wrote them, also where the tool is gone',
   'core/bus/commands.ts: cron': 'names of commands are needed where texts are rewritten without an assistant',
   'core/config/home.ts: browser': 'the layout of a home is one table',
   'core/gateway/operations/activity.ts: heartbeat': 'how the operation `why` says what it may be asked about',

@@ -81,12 +81,15 @@ describe('/why names', () => {
     expect(await causeOf('die', call('mcp_fix_die', {}))).toBe(
       'About “die”: Cut off, so it may or may not be done: mcp_fix_die. The MCP server fix was lost while this ran (it ended with signal SIGKILL). It may have taken effect. The next call starts it again.',
     );
+    // What a server answers is text of others, after which its tools need approval.
+    await asking.say('/new');
     expect(await causeOf('fail', call('mcp_fix_fail', {}))).toBe(
       'About “fail”: Not done: mcp_fix_fail failed. The disk of the server is full.',
     );
   });
 
   test('the question that nobody answered in time, also of the question itself', async () => {
+    await asking.say('/new');
     const { asked } = await question('make it', call('exec', { command: 'touch made' }));
     const shown = world.telegram.sentMessages.findLast(({ visibleText }) => visibleText.includes('/deny '));
     expect(await asking.why(shown?.messageId)).toBe(
