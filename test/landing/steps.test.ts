@@ -24,12 +24,15 @@ async function everyFifthStep(phase: Phase, atOnce = 3): Promise<Record<Outcome,
   return counts;
 }
 
-testWith('bubblewrap')('a landing that is killed at any step is whole or never happened, and can be undone', async () => {
-  const { before, after, neither } = await everyFifthStep('land');
-  expect(neither).toBe(0);
-  expect(before).toBe(1);
-  expect(after).toBeGreaterThan(5);
-});
+testWith('bubblewrap')(
+  'a landing that is killed at any step is whole or never happened, and can be undone',
+  async () => {
+    const { before, after, neither } = await everyFifthStep('land');
+    expect(neither).toBe(0);
+    expect(before).toBe(1);
+    expect(after).toBeGreaterThan(5);
+  },
+);
 
 testWith('bubblewrap')('an undo that is killed at any step is whole or never happened', async () => {
   const { before, neither } = await everyFifthStep('undo');
@@ -37,7 +40,10 @@ testWith('bubblewrap')('an undo that is killed at any step is whole or never hap
   expect(before).toBeGreaterThan(5);
 });
 
-testWith('bubblewrap')('a landing that another program gets in the way of is taken back, also when it is killed then', async () => {
-  const { after, neither } = await everyFifthStep('race');
-  expect({ after, neither }).toEqual({ after: 0, neither: 0 });
-});
+testWith('bubblewrap')(
+  'a landing that another program gets in the way of is taken back, also when it is killed then',
+  async () => {
+    const { after, neither } = await everyFifthStep('race');
+    expect({ after, neither }).toEqual({ after: 0, neither: 0 });
+  },
+);

@@ -65,7 +65,8 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
     symlinkSync('one', at(world, 'link'));
     await soon();
     const before = digest(world.workspace, { inodes: true });
-    const script = 'echo 2 > one; chmod 600 one; rm -r gone; rm -r dir; echo f > dir; ln -sfn dir link; mkdir new; touch new/z';
+    const script =
+      'echo 2 > one; chmod 600 one; rm -r gone; rm -r dir; echo f > dir; ln -sfn dir link; mkdir new; touch new/z';
     const id = await run(world, script);
     assert.notEqual(digest(world.workspace, { inodes: true }), before);
     assert.equal((await world.landing.undo(id, never)).undone, true);
@@ -193,7 +194,10 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
     put(world, 'd/a', 'a');
     put(world, 'f', 'f');
     await run(world, 'rm -r d f; echo d > d; mkdir f; echo x > f/x; ln -s /etc/passwd l; mkfifo p; truncate -s 3M s');
-    assert.deepEqual([read(world, 'd'), read(world, 'f/x'), statSync(at(world, 's')).size], ['d\n', 'x\n', 3 * 1024 ** 2]);
+    assert.deepEqual(
+      [read(world, 'd'), read(world, 'f/x'), statSync(at(world, 's')).size],
+      ['d\n', 'x\n', 3 * 1024 ** 2],
+    );
     assert.deepEqual([lstatSync(at(world, 'l')).isSymbolicLink(), lstatSync(at(world, 'p')).isFIFO()], [true, true]);
   },
   'a link in the place of a folder leads no landing out of the workspace': async (world) => {
@@ -243,9 +247,10 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
     put(world, 'memory/MEMORY.md', 'tea');
     put(world, 'cron/jobs.json', '[]');
     const changes = await changesOf(world, 'echo evil > SOUL.md; echo x > memory/n; rm -r cron');
-    assert.deepEqual(changes.needsApproval.map(({ why, paths }) => [why, paths]), [
-      ['protected', ['SOUL.md', 'memory/n', 'cron']],
-    ]);
+    assert.deepEqual(
+      changes.needsApproval.map(({ why, paths }) => [why, paths]),
+      [['protected', ['SOUL.md', 'memory/n', 'cron']]],
+    );
   },
   'deletions that the undo store has no room for need approval, and earlier undo copies stay': async (world) => {
     put(world, 'first', 'x'.repeat(1000));
@@ -327,7 +332,10 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
     await world.journal.landings.begin({ ...row, id: 'A', steps: 'not JSON' }, () => {});
     await world.journal.landings.begin({ ...row, id: 'B', steps: '[]' }, () => {});
     await world.landing.recover();
-    assert.deepEqual(world.journal.landings.unfinished().map(({ id }) => id), ['A']);
+    assert.deepEqual(
+      world.journal.landings.unfinished().map(({ id }) => id),
+      ['A'],
+    );
     assert.equal(world.journal.landings.get('B')?.state, 'lost');
   },
   'a workspace on another disk than the home has its views and undo copies beside itself': async (first) => {
@@ -373,7 +381,11 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
     const pace = async () => {};
     assert.deepEqual(await world.landing.sweep({ before: 1, pace }), { removed: 0, bytes: 1 });
     assert.deepEqual(await world.landing.sweep({ before: Date.now() + 1, pace }), { removed: 1, bytes: 0 });
-    assert.deepEqual(await world.landing.undo(id, never), { undone: false, reason: 'its undo copies are gone', changed: [] });
+    assert.deepEqual(await world.landing.undo(id, never), {
+      undone: false,
+      reason: 'its undo copies are gone',
+      changed: [],
+    });
   },
 };
 

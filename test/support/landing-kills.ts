@@ -1,7 +1,16 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeLayers, mountWords, viewPrograms, type Layers } from '../../src/core/landing/view.ts';
@@ -29,7 +38,11 @@ export function digest(root: string, { inodes }: { readonly inodes: boolean }): 
     for (const name of readdirSync(join(root, rel)).toSorted()) {
       const path = join(rel, name);
       const stats = lstatSync(join(root, path), { bigint: true });
-      const bytes = stats.isFile() ? createHash('sha1').update(readFileSync(join(root, path))).digest('hex') : '';
+      const bytes = stats.isFile()
+        ? createHash('sha1')
+            .update(readFileSync(join(root, path)))
+            .digest('hex')
+        : '';
       const target = stats.isSymbolicLink() ? readlinkSync(join(root, path)) : '';
       const mtime = stats.isDirectory() ? '' : `${(stats.mtimeNs + 500n) / 1000n}`;
       lines.push([path, stats.mode.toString(8), inodes ? stats.ino : '', mtime, bytes, target].join(' '));
@@ -108,8 +121,7 @@ async function recovered({ home, workspace, before, wanted }: Prepared, phase: P
   if (world.journal.landings.unfinished().length > 0) return 'neither';
   const now = digest(workspace, { inodes: false });
   if (now === wanted) return 'after';
-  const own = (text: string): string =>
-    phase === 'race' ? text.replace(new RegExp(`^${RACED} .*$`, 'mu'), '') : text;
+  const own = (text: string): string => (phase === 'race' ? text.replace(new RegExp(`^${RACED} .*$`, 'mu'), '') : text);
   return own(digest(workspace, { inodes: true })) === own(before) ? 'before' : 'neither';
 }
 

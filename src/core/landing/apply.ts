@@ -72,22 +72,20 @@ export function manifestOf(
     attributes.set(path, { path, op: 'attributes', old: { ...old, ...facts }, mode: old.mode, isFolder: true });
   }
   const closing = [...attributes.values()].sort((a, b) => b.path.length - a.path.length);
-  const steps = [...entries, ...closing].map(
-    ({ path, op, old, mode, isFolder, mtime }, i): Step => {
-      const fresh = op === 'put' ? statAt(join(source, path)) : undefined;
-      return {
-        ...{ path, op, from: path, keep: String(i), mode, nowIsFolder: isFolder, setsMtime: mtime !== undefined },
-        now: fresh?.ino.toString() ?? null,
-        old: old?.ino ?? null,
-        oldIsFolder: old?.isFolder ?? false,
-        oldMode: old?.mode ?? 0,
-        mtime: mtime ?? Number(fresh?.mtimeNs ?? 0n) / 1e9,
-        oldMtime: Number(old?.mtimeNs ?? 0n) / 1e9,
-        size: Number(fresh?.size ?? 0n),
-        oldSize: old?.size ?? 0,
-      };
-    },
-  );
+  const steps = [...entries, ...closing].map(({ path, op, old, mode, isFolder, mtime }, i): Step => {
+    const fresh = op === 'put' ? statAt(join(source, path)) : undefined;
+    return {
+      ...{ path, op, from: path, keep: String(i), mode, nowIsFolder: isFolder, setsMtime: mtime !== undefined },
+      now: fresh?.ino.toString() ?? null,
+      old: old?.ino ?? null,
+      oldIsFolder: old?.isFolder ?? false,
+      oldMode: old?.mode ?? 0,
+      mtime: mtime ?? Number(fresh?.mtimeNs ?? 0n) / 1e9,
+      oldMtime: Number(old?.mtimeNs ?? 0n) / 1e9,
+      size: Number(fresh?.size ?? 0n),
+      oldSize: old?.size ?? 0,
+    };
+  });
   return { workspace, source, saved, steps };
 }
 
@@ -159,7 +157,8 @@ function one(
     if (!keepsForeign) throw new Replaced(`${step.path} was replaced`);
     move(target, `${keep}.foreign`, there);
   } else if (there !== undefined && statAt(keep) === undefined) {
-    if (there.isDirectory() || step.op === 'delete' || fresh?.isDirectory() === true) move(target, keep, there, step.oldMode);
+    if (there.isDirectory() || step.op === 'delete' || fresh?.isDirectory() === true)
+      move(target, keep, there, step.oldMode);
     else saveFile(target, keep);
   } else if (there === undefined && step.old !== null && statAt(keep) === undefined && !keepsForeign) {
     throw new Replaced(`${step.path} was removed`);
@@ -289,4 +288,3 @@ export class Folders implements Disposable {
     closeSync(this.#root);
   }
 }
-

@@ -120,7 +120,10 @@ export async function findChanges(
             changes.push({ path, op: 'attributes', old: shallow(path, before), mode, isFolder: true });
           changes.push(...below.changes);
         }
-      } else if (before !== undefined && (await hasSameBytes(join(upper, path), now, join(lower, path), before, pace))) {
+      } else if (
+        before !== undefined &&
+        (await hasSameBytes(join(upper, path), now, join(lower, path), before, pace))
+      ) {
         isPure = false;
         if (now.mode === before.mode && now.mtimeNs === before.mtimeNs) continue;
         const mtime = now.mtimeNs === before.mtimeNs ? {} : { mtime: Number(now.mtimeNs) / 1e9 };

@@ -156,8 +156,7 @@ export class OpenView implements View {
     const { protectedPlaces } = this.#landing.options;
     const shielded = set.paths.filter(({ path, how }) =>
       protectedPlaces.some(
-        (place) =>
-          path === place || path.startsWith(`${place}/`) || (how !== 'added' && place.startsWith(`${path}/`)),
+        (place) => path === place || path.startsWith(`${place}/`) || (how !== 'added' && place.startsWith(`${path}/`)),
       ),
     );
     const setId = set.paths.filter(
@@ -177,7 +176,9 @@ export class OpenView implements View {
 
 /** Entries of an added folder are covered by it. */
 function marksOf(paths: readonly ChangedPath[]): Changes['marks'] {
-  const folders = new Set(paths.filter(({ how, kind }) => how === 'added' && kind === 'folder').map(({ path }) => path));
+  const folders = new Set(
+    paths.filter(({ how, kind }) => how === 'added' && kind === 'folder').map(({ path }) => path),
+  );
   const isCovered = (path: string): boolean => {
     for (let at = dirname(path); at !== '.'; at = dirname(at)) if (folders.has(at)) return true;
     return false;

@@ -37,7 +37,10 @@ export async function selfTest(test: SelfTest): Promise<string | undefined> {
       await using merged = await mountMerged(layers, programs);
       return await findChanges({ upper, lower: scratch, merged: merged.path }, pace);
     })();
-    const found = changes.map(({ op, path }) => `${op} ${path}`).sort().join(', ');
+    const found = changes
+      .map(({ op, path }) => `${op} ${path}`)
+      .sort()
+      .join(', ');
     if (found !== CHANGES) return `the changes of a command weren't found: ${found}`;
     if (readFileSync(join(scratch, 'edited'), 'utf8') !== 'edited') return 'a command on a view changed the workspace';
     const saved = join(folder, 'saved');

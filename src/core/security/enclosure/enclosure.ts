@@ -192,7 +192,11 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
   const bash = findProgram('bash', path);
   const cat = bash === undefined || !isCommand ? undefined : findProgram('cat', path);
   const script = `${LAUNCH}${cat === undefined ? '' : (input ? PUMPED_INPUT : '') + PUMPED}shift 2\nexec "$@"`;
-  const kept = [...(engine === null ? [] : [3, 5]), ...(view === undefined ? [] : [6]), ...(descriptor === undefined ? [] : [4])].join(' ');
+  const kept = [
+    ...(engine === null ? [] : [3, 5]),
+    ...(view === undefined ? [] : [6]),
+    ...(descriptor === undefined ? [] : [4]),
+  ].join(' ');
   using filter = engine?.hasFilter === true ? openFile(join(engine.folder, FILTER)) : undefined;
   const launch = [...(bash === undefined ? ['-c'] : BASH), script, 'launch', kept, cat ?? ''];
   permit?.check();
@@ -201,7 +205,15 @@ function start({ command, cwd, environment }: Program, options: RunOptions): Enc
     cwd: engine === null ? cwd : '/',
     env: { ...(engine === null ? environment : {}), ...(mark === '' ? {} : { [MARKER]: mark }) },
     detached: true,
-    stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', descriptor ?? 'ignore', filter?.fd ?? 'ignore', view === undefined ? 'ignore' : 'pipe'],
+    stdio: [
+      input ? 'pipe' : 'ignore',
+      'pipe',
+      'pipe',
+      'pipe',
+      descriptor ?? 'ignore',
+      filter?.fd ?? 'ignore',
+      view === undefined ? 'ignore' : 'pipe',
+    ],
   });
   // A start that fails may have no streams, and tells of it later.
   child.on('error', () => {});
