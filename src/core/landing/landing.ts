@@ -307,7 +307,8 @@ export class WorkspaceLanding implements Landing {
 }
 
 const no = (reason: string, remedy?: string): LandingProbe & { readonly available: false } => ({
-  ...{ available: false, reason },
+  available: false,
+  reason,
   ...(remedy === undefined ? {} : { remedy }),
 });
 
