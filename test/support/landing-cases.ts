@@ -325,8 +325,18 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
   },
   'one damaged row keeps no other from being recovered': async (world) => {
     const row = {
-      ...{ session: 'chat', turn: 't', callId: 'c', command: '', undoes: null, paths: ['a'], undoBytes: 0 },
-      ...{ isKept: true, at: 1, begunNs: 1n, doneNs: null, state: 'landing' as const },
+      session: 'chat',
+      turn: 't',
+      callId: 'c',
+      command: '',
+      undoes: null,
+      paths: ['a'],
+      undoBytes: 0,
+      isKept: true,
+      at: 1,
+      begunNs: 1n,
+      doneNs: null,
+      state: 'landing' as const,
     };
     mkdirSync(join(world.home, 'landings', 'A', 'saved'), { recursive: true });
     await world.journal.landings.begin({ ...row, id: 'A', steps: 'not JSON' }, () => {});

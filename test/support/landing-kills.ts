@@ -78,7 +78,8 @@ export async function prepare(base: string): Promise<Prepared> {
   const text = JSON.stringify(layers, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
   writeFileSync(join(home, 'layers.json'), text);
   return {
-    ...{ home, workspace },
+    home,
+    workspace,
     before: digest(workspace, { inodes: true }),
     wanted: digest(wanted, { inodes: false }),
     [Symbol.dispose]: () => {

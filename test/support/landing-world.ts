@@ -58,19 +58,34 @@ export async function landingWorld({
   const journal = await openJournal({ path: join(home, 'state.db'), backupPath: null, clock: systemClock, newId });
   newId.after(journal.newestId);
   const sandbox = createSandbox({
-    ...{ protectedFolders: [], home, workspace, folder: join(home, 'sandbox'), readRoots: [] },
-    ...{ clock: systemClock, random: systemRandom },
+    protectedFolders: [],
+    home,
+    workspace,
+    folder: join(home, 'sandbox'),
+    readRoots: [],
+    clock: systemClock,
+    random: systemRandom,
   });
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const landing = createLanding({
-    ...{ workspace, home, journal, sandbox, protectedPlaces: ['SOUL.md', 'memory', 'cron/jobs.json'] },
-    ...{ clock: systemClock, newId, log },
+    workspace,
+    home,
+    journal,
+    sandbox,
+    protectedPlaces: ['SOUL.md', 'memory', 'cron/jobs.json'],
+    clock: systemClock,
+    newId,
+    log,
     ...options,
   });
   const views = new AsyncDisposableStack();
   const { signal } = new AbortController();
   const world: LandingWorld = {
-    ...{ home, workspace, journal, sandbox, landing },
+    home,
+    workspace,
+    journal,
+    sandbox,
+    landing,
     async start(command, view) {
       const probe = await sandbox.probe();
       if (!probe.available) throw new Error(probe.reason);

@@ -33,9 +33,20 @@ export class Landings extends JournalStore {
     return this.journal.db.write(() => {
       this.journal.db.run(
         'INSERT INTO landings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-        ...[record.id, record.at, record.session, record.turn, record.callId, record.command, record.undoes],
-        ...[record.state, record.steps, JSON.stringify(record.paths), record.undoBytes, record.isKept ? 1 : 0],
-        ...[String(record.begunNs), null],
+        record.id,
+        record.at,
+        record.session,
+        record.turn,
+        record.callId,
+        record.command,
+        record.undoes,
+        record.state,
+        record.steps,
+        JSON.stringify(record.paths),
+        record.undoBytes,
+        record.isKept ? 1 : 0,
+        String(record.begunNs),
+        null,
       );
       also();
     });
@@ -47,7 +58,9 @@ export class Landings extends JournalStore {
     return db.write(() => {
       db.run(
         'UPDATE landings SET state = ?, done_ns = ifnull(?, done_ns) WHERE id = ?',
-        ...[state, doneNs === undefined ? null : String(doneNs), id],
+        state,
+        doneNs === undefined ? null : String(doneNs),
+        id,
       );
       if (state === 'landed' && undoes !== null) db.run("UPDATE landings SET state = 'undone' WHERE id = ?", undoes);
     });

@@ -75,7 +75,13 @@ export function manifestOf(
   const steps = [...entries, ...closing].map(({ path, op, old, mode, isFolder, mtime }, i): Step => {
     const fresh = op === 'put' ? statAt(join(source, path)) : undefined;
     return {
-      ...{ path, op, from: path, keep: String(i), mode, nowIsFolder: isFolder, setsMtime: mtime !== undefined },
+      path,
+      op,
+      from: path,
+      keep: String(i),
+      mode,
+      nowIsFolder: isFolder,
+      setsMtime: mtime !== undefined,
       now: fresh?.ino.toString() ?? null,
       old: old?.ino ?? null,
       oldIsFolder: old?.isFolder ?? false,
@@ -113,7 +119,9 @@ export function inverse(
   }));
   const isClosing = ({ op }: Step): boolean => op === 'attributes';
   return {
-    ...{ workspace, source: saved, saved: savedNow },
+    workspace,
+    source: saved,
+    saved: savedNow,
     steps: [...back.filter((step) => !isClosing(step)).reverse(), ...back.filter(isClosing)],
   };
 }

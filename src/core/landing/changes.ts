@@ -168,7 +168,10 @@ async function oldOf(root: string, path: string, before: BigIntStats, pace: Pace
 
 function shallow(path: string, before: BigIntStats): Old {
   return {
-    ...{ entries: 1, bytes: 0, newestNs: before.ctimeNs, newest: path },
+    entries: 1,
+    bytes: 0,
+    newestNs: before.ctimeNs,
+    newest: path,
     ino: before.ino.toString(),
     isFolder: before.isDirectory(),
     mode: modeOf(before),

@@ -36,6 +36,7 @@ export interface LandingOptions {
 }
 
 const OVERLAYFS = 0x794c7630;
+const VOLUME = 'Put the workspace on a disk of its own, in Docker on a volume that holds the whole home.';
 const GIB = 1024 ** 3;
 const LOCK_MS = 60_000;
 /** So many entries are synced one by one; more take one sync of the whole file system. */
@@ -60,9 +61,7 @@ export class WorkspaceLanding implements Landing {
   }
 
   async probe(): Promise<LandingProbe> {
-    const [mount] = mountsBelow(realpathSync(this.options.workspace));
-    if (mount === undefined) return await (this.#tested ??= this.#test());
-    return { available: false, reason: `${mount} is a mount inside the workspace`, remedy: 'Mount it elsewhere.' };
+    return obstacle(realpathSync(this.options.workspace)) ?? (await (this.#tested ??= this.#test()));
   }
 
   async open({ signal, mostBytes = 2 * GIB }: Parameters<Landing['open']>[0]): Promise<OpenView> {
@@ -290,27 +289,36 @@ export class WorkspaceLanding implements Landing {
 
   async #test(): Promise<LandingProbe & { readonly store?: string }> {
     const { sandbox, home, clock } = this.options;
-    const no = (reason: string, remedy?: string): LandingProbe => ({
-      ...{ available: false, reason },
-      ...(remedy === undefined ? {} : { remedy }),
-    });
     try {
       const workspace = realpathSync(this.options.workspace);
       const probe = await sandbox?.probe();
       if (probe === undefined) return no('commands run without a sandbox');
       if (!probe.available) return no('there is no sandbox');
       const programs = viewPrograms();
-      if (typeof programs === 'string') return no(`${programs} isn't installed`, 'Install util-linux and coreutils.');
-      const volume = 'Put the workspace on a disk of its own, in Docker on a volume that holds the whole home.';
-      if (statfsSync(workspace).type === OVERLAYFS) return no('the workspace is on overlayfs', volume);
+      if (typeof programs === 'string') return no(`${programs} isn't installed`);
       const store = findStore(home, workspace);
-      if (store === undefined) return no(`nothing can be moved from ${home} into the workspace`, volume);
+      if (store === undefined) return no(`nothing can be moved from ${home} into the workspace`, VOLUME);
       const trouble = await selfTest({ store, workspace, programs, engine: probe.engine, clock });
       return trouble === undefined ? { available: true, store } : no(trouble);
     } catch (error) {
       return no(errorMessage(error));
     }
   }
+}
+
+const no = (reason: string, remedy?: string): LandingProbe & { readonly available: false } => ({
+  available: false,
+  reason,
+  ...(remedy === undefined ? {} : { remedy }),
+});
+
+/** What can be seen without a test to stand in the way of views of this workspace (a real path). */
+export function obstacle(workspace: string): (LandingProbe & { readonly available: false }) | undefined {
+  const programs = viewPrograms();
+  if (typeof programs === 'string') return no(`${programs} isn't installed`, 'Install util-linux and coreutils.');
+  if (statfsSync(workspace).type === OVERLAYFS) return no('the workspace is on overlayfs', VOLUME);
+  const [mount] = mountsBelow(workspace);
+  return mount === undefined ? undefined : no(`${mount} is a mount inside the workspace`, 'Mount it elsewhere.');
 }
 
 /** The manifest of a row; a restored home may be elsewhere than it was. */

@@ -144,7 +144,10 @@ export class OpenView implements View {
     const { layers } = this.#options;
     const { paths, bytes, undoBytes, fingerprint } = set;
     return {
-      ...{ paths, bytes, undoBytes, fingerprint },
+      paths,
+      bytes,
+      undoBytes,
+      fingerprint,
       marks: marksOf(paths),
       needsApproval: this.#questions(set),
       after: (path) => join(layers.folder, 'upper', path),

@@ -75,12 +75,19 @@ export function viewPrograms(): ReadonlyMap<string, string> | string {
 
 const namespace = ({ folder, workspace }: Layers, options: string): readonly string[] => [
   ...'-U -r -m --propagation private sh -c'.split(' '),
-  ...[MOUNT, 'sh', folder, workspace, options],
+  MOUNT,
+  'sh',
+  folder,
+  workspace,
+  options,
 ];
 
 /** Mounts the view and becomes the program in the words that follow; one process all the time, which dies with this one. */
 export const mountWords = (layers: Layers, programs: ReadonlyMap<string, string>): readonly string[] => [
-  ...[programs.get('setpriv') ?? '', '--pdeathsig', 'KILL', programs.get('unshare') ?? ''],
+  programs.get('setpriv') ?? '',
+  '--pdeathsig',
+  'KILL',
+  programs.get('unshare') ?? '',
   ...namespace(layers, WRITABLE),
 ];
 

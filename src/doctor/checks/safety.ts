@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { obstacle } from '../../core/landing/landing.ts';
 import { probeSandbox } from '../../core/security/enclosure/probe.ts';
 import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
@@ -14,6 +15,12 @@ export const safetyChecks: readonly Check[] = [
     about: 'the sandbox can be made on this machine, and nothing gets out of it',
     live: true,
     run: works,
+  },
+  {
+    id: 'sandbox.views',
+    subject: 'safety',
+    about: 'commands that need it can work on a copy-on-write view of the workspace',
+    run: views,
   },
 ];
 
@@ -57,6 +64,16 @@ async function works({ loaded, clock, random, host }: Scene): Promise<readonly F
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function views({ loaded, paths, host }: Scene): readonly Finding[] {
+  const { mode: set, sandbox } = loaded?.config.tools.exec ?? { mode: 'auto', sandbox: 'auto' };
+  if (set === 'off' || set === 'full' || sandbox === 'off') return [skipped('The configuration uses no sandbox.')];
+  if (host.root !== '/' || process.platform !== 'linux' || !existsSync(paths.workspace)) return [];
+  const found = obstacle(realpathSync(paths.workspace));
+  if (found === undefined) return [ok('Nothing keeps commands from working on a view of the workspace.')];
+  const evidence = `Commands with network access or in an untrusted conversation ask, because ${found.reason}.`;
+  return [warning(evidence, found.remedy?.replace(/\.$/u, '') ?? null)];
 }
 
 /** What lets a process without rights make namespaces on this machine. */
