@@ -100,7 +100,7 @@ describe('the owner', () => {
     );
     expect(await say(world, `/pair ${code}`)).toBe(
       [
-        'telegram:77 Person can write to me now, as a trusted person. A trusted person may use everything but exec, memory_write, process, spawn, /model, /busy, /mem, /memory, /soul, /undo, /approve, /deny, /pair, /setup, /restart, /cron.',
+        'telegram:77 Person can write to me now, as a trusted person. A trusted person may use everything but exec, memory_write, process, spawn, /model, /busy, /mem, /memory, /soul, /undo, /trust, /approve, /deny, /pair, /setup, /restart, /cron.',
         'To make them an owner: /pair telegram:77 owner',
       ].join('\n'),
     );

@@ -14,11 +14,11 @@ const NAMES: Readonly<Record<string, string>> = {
     'AccessSettings actOf albumsOf ALWAYS_PERMITTED APPROVAL_BUTTONS Backfill backoffMs ChannelContext ChannelError channelOptions ChannelSettings configuredOwners ContextMessage createGuardedFetch decideAccess Dialect emojisOf escapeHtml groupOptions http https IdOrder InboundResult isAbort isPicture isSaid LayoutRow Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap NotPermitted ON_MESSAGE ONLY_TO OpenItems opinionOf OutgoingPart Pace PairedRole parseLine Permit permittedRequests PieceDialect plainText Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft reactionOptions ReactionTarget ReadUpTo receive Received renderPieces renderRows ReplyReference Resend RESEND_MARK Sender SenderAccess SendError Span spanText startsWithName StateReactions Stranger systemClock textIn textOfPress timeOfId toHtml tokenText toParts toPieces toRows toSpans unknownShape UNREAD withAddress withCommandPrefix withoutAnswered writtenBy',
   'api-child.ts': 'answerWith AppError Bounds cut DocumentText encodingsOf errorMessage pdfText withoutInvisible',
   'api-cli.ts':
-    'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag indented loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables terminalText usageError writeConfig',
+    'CliContext confirm countText dollars draftChange escapeInvisible HomeFlag indented loadConfig LoadedConfig NpmInstall npmInstall openAssistant openProgress OutputFlags pathsOf print programVariables Showing Shown terminalText usageError writeConfig',
   'api-clients.ts':
     'approvalHash backoffMs collectSecrets createStreamingFetch EditorServer EditorServerReport endLeftPrograms execEnvironment matchesName Media NotPermitted OwnWordsError StreamingFetch withoutInvisible',
   'api-commands.ts':
-    'approvalHash CappedFile CHANGED CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment FileOrigins findProgram folded GitKeeper GitWatch guardCommand LEFTOVER_NOTE namesIn Program readHostList readWords ResultBits RunOptions runsOthers TakenBack weakest within',
+    'approvalHash CappedFile CHANGED changedBetween Changes CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment findProgram folded guardCommand judgeGit Landing LEFTOVER_NOTE Marks namesIn Program readHostList readWords ResultBits RunOptions runsOthers Verdict View weakest within',
   'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped tokenFinding warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
@@ -30,7 +30,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-proxy.ts': 'startGuardedProxy',
   'api-replay.ts':
     'CallRecord callsOf changedAsSent ChosenModel createModels createProviders createRedactor entriesOfTurn EntryDraft formatTrace fullName LineOf MODEL_ERROR_KINDS ownName Pricing Providers readTail readTape readTrace rebuildRequest RecordedCall Redact renderResult runGivenTurn silentLog StoredImage systemClock TraceFile TraceLine TraceProviders TurnPlan unknownTurn',
-  'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
+  'api-rows.ts': 'argument askingRow choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
     'ByteLines createSandbox EnclosedProcess findProgram GuardedProxyOptions packageRemedy probeSandbox Program runEnclosed Sandbox SendingRequest',
   'api-settings.ts': 'httpUrl modelReference text textMap texts',
@@ -43,7 +43,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-time.ts':
     'agoText durationText instantOf isoIn isZone localMinute localText LocalTime localTime machineZone parseDuration ZoneTime zoneTimeOf',
   'api-tools.ts':
-    'ApprovalRequest askToChange askToRead bitsOf callerOf CallIds CallPerson ChatCommand createReader DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed failureLine fetchAction FetchResult FileAccess FileContent FileOrigins fileTarget firstJoined freeText GivenText GuardedFetch hasChannel imageType localRole NAMES_SOURCE openAllowed PAGE_MARGIN Plan planInside Planned previewOf putFile ReadApart readOpened readReplaced ReadRequest readWhole RecordedJob ReplacedFile requireReadable ResultBits sha256 showsInGroup siteOf TEXT_SOURCE Tool ToolContext ToolMetadata ToolResult urlOrigin webhookSender withScheme writeThrough',
+    'ApprovalRequest askToChange askToRead bitsOf callDetail callerOf CallIds CallPerson ChatCommand choiceAction createReader DeclaredAction defineTool EffectTarget errorResult escapeControlChars Executed failureLine fetchAction FetchResult FileAccess FileContent fileTarget firstJoined freeText GuardedFetch hasChannel imageType isSaidByOthers localRole Marks NAMES_SOURCE openAllowed PAGE_MARGIN Plan planInside Planned previewOf putFile ReadApart readOpened readReplaced ReadRequest readWhole RecordedJob ReplacedFile requireReadable ResultBits SaidText sha256 showsInGroup siteOf TEXT_SOURCE Tool ToolContext ToolMetadata ToolResult urlOrigin webhookSender withScheme writeThrough',
   'api-turns.ts':
     'ANSWER_TTL askStructured cleanModel depthOf EndTurn outboundTo outcomeOf SideCall SideCalls StructuredAnswer StructuredQuestion subagentOf SubagentOutcome SubagentTask taskMessage',
   'api-vendors.ts':

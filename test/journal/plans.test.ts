@@ -23,6 +23,7 @@ const SMALL: Readonly<Record<string, string>> = {
   cron_pruned: 'one row for each job',
   cursors: 'at most 5,000 places of a channel',
   home_files: 'one row for each of the home’s own files',
+  landings: 'the landings of 90 days; what is added up or listed of all stands in an index',
   model_facts: 'a few rows for each model',
   ended_logins: 'log-outs of the page in 30 days; each needs a login of its own',
   opened: 'one row',
@@ -327,6 +328,26 @@ async function useAll(journal: Journal): Promise<void> {
   people.list();
   await people.remove(channel, '9');
 
+  const { landings } = journal;
+  const landing = {
+    id: 'l1',
+    at: now,
+    session: 'telegram:1',
+    turn: 't1',
+    callId: 't1.1',
+    command: 'touch a',
+    undoes: null,
+  };
+  const landed = { ...landing, steps: '[]', paths: ['a'], undoBytes: 0, isKept: true, begunNs: 1n, doneNs: null };
+  await landings.begin({ ...landed, state: 'landing' }, () => {});
+  await landings.set(landing, 'landed', 2n);
+  landings.get('l1');
+  landings.ofTurn('telegram:1', 't1');
+  landings.unfinished();
+  landings.undosAfter('l1');
+  landings.keptBytes();
+  landings.ages();
+  await landings.remove('l1');
   for (const sweep of retention.sweeps()) {
     for (let rounds = 0; rounds < 3; rounds += 1) await retention.slice(sweep, 4);
   }

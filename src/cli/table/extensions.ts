@@ -13,7 +13,8 @@ export const tools: Group = {
   commands: [
     asking({
       name: 'list',
-      description: 'list the tools; as JSON with their parameters',
+      description: 'list the tools',
+      json: 'as JSON, with their parameters',
       isDefault: true,
       examples: ['tools list'],
       operation: 'toolsList',

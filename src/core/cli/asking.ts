@@ -35,6 +35,8 @@ export interface AskingRecord<Name extends RequestName, A, O> extends Omit<Comma
   readonly show: () => Promise<
     (answer: RequestResult<Name>, showing: Showing<Values<A> & Values<O>>) => Shown | readonly string[]
   >;
+  /** What the help says of `--json`. @default 'as JSON' */
+  readonly json?: string;
   /** What it says where there are no lines. */
   readonly nothing?: string;
   /** What an assistant logs that is started for this alone. @default 'warn' */
@@ -46,10 +48,18 @@ export function asking<
   const Name extends RequestName,
   A extends Arguments = Record<never, never>,
   O extends Options = Record<never, never>,
->({ operation, input, show, nothing = '', log, ...row }: AskingRecord<Name, A, O>): CliCommand {
+>({
+  operation,
+  input,
+  show,
+  nothing = '',
+  json: asJson = 'as JSON',
+  log,
+  ...row
+}: AskingRecord<Name, A, O>): CliCommand {
   return command({
     ...row,
-    options: { ...row.options, json: flag('as JSON') },
+    options: { ...row.options, json: flag(asJson) },
     load: async () => async (flags, context) => {
       const { openAssistant, timesOf } = await import('./open.ts');
       const { print } = await import('./print.ts');

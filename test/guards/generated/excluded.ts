@@ -6,8 +6,6 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
     'Each of the places begins with a slash, so that only an absolute path begins with one of them.',
   'core/security/paths/pinned.ts isSameFile part a.size === b.size':
     'What changes the size changes the times too, unless both fall into one tick of the clock.',
-  'core/security/access/url-origin.ts MOST_AFTER limit 12':
-    'The pattern that it bounds looks at no more than eleven characters; the limit keeps a long text from being copied.',
   "core/security/enclosure/probe.ts probeSandbox never process.platform !== 'linux'":
     'The tests of the sandbox run on Linux.',
 };

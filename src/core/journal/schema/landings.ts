@@ -20,4 +20,6 @@ export const landingsTable = added(`
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX landings_turn ON landings (session, turn);
   CREATE INDEX landings_unfinished ON landings (id) WHERE state IN ('landing', 'taking-back');
+  CREATE INDEX landings_kept ON landings (undo_bytes) WHERE is_kept = 1 AND state IN ('landing', 'landed');
+  CREATE INDEX landings_at ON landings (at);
 `);
