@@ -4,6 +4,7 @@ import { usageError } from '../core/cli/usage.ts';
 
 type Row = CliCommand | Group;
 
+const PROGRAM = 'assistant';
 /** The first word of the command line with which a shell asks for candidates. */
 export const COMPLETE = '__complete';
 
@@ -11,19 +12,19 @@ export const COMPLETE = '__complete';
 const SCRIPTS = {
   bash: `_assistant() {
   local IFS=$'\\n'
-  COMPREPLY=($(assistant ${COMPLETE} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+  COMPREPLY=($(${PROGRAM} ${COMPLETE} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
 }
 complete -o default -F _assistant assistant
 `,
   zsh: `_assistant() {
-  local -a items=("\${(@f)$(assistant ${COMPLETE} "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  local -a items=("\${(@f)$(${PROGRAM} ${COMPLETE} "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   items=("\${(@)items/$'\\t'/:}")
   [[ -n $items ]] && _describe assistant items || _files
 }
 compdef _assistant assistant
 `,
   fish: `function __assistant_complete
-    set -l items (assistant ${COMPLETE} (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+    set -l items (${PROGRAM} ${COMPLETE} (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
     test -n "$items" && printf '%s\\n' $items || __fish_complete_path (commandline -ct)
 end
 complete -c assistant -f -a '(__assistant_complete)'

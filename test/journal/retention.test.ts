@@ -95,6 +95,8 @@ async function openSwept(): Promise<Swept> {
       undone,
       audit,
       promptParts,
+      marks: { sweep: async () => 0 } as unknown as App['marks'],
+      landing: { sweep: async () => ({ removed: 0, bytes: 0 }) } as unknown as App['landing'],
     }),
   );
   return {

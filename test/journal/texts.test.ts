@@ -35,6 +35,8 @@ const NO_PROSE: Readonly<Record<string, string>> = {
   heartbeat: 'action inbound_id',
   cursors: 'channel place last',
   home_files: 'path',
+  // Names of files, as undo copies have them.
+  landings: 'id session turn call_id undoes state steps paths begun_ns done_ns',
   marks: 'path author',
   model_facts: 'model name value',
   opened: 'boot',

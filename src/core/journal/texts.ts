@@ -12,6 +12,7 @@ const CORE_TEXTS: Readonly<Record<string, readonly string[]>> = {
   owner_chats: ['payload'],
   channel_states: ['detail'],
   passed_over: ['reason'],
+  landings: ['command'],
   facts: ['fact', 'replaced_by'],
   fact_change: ['change'],
 };

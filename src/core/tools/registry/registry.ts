@@ -232,7 +232,10 @@ export class ToolRegistry extends ToolTable {
       if (stopped.aborted) {
         // A run that ends in time says itself what it has done and undone.
         const late = await Promise.race([running.catch(() => undefined), sleep(clock, CLEAN_UP_MS)]);
-        if (late !== undefined) return { metadata: {}, ...late };
+        if (late !== undefined) {
+          const output = late.isError === true ? `${CUT_OFF}\n${late.output}` : late.output;
+          return { metadata: {}, ...late, output };
+        }
       }
       if (limit?.signal.aborted !== true || stopped.aborted) throw error;
       const seconds = Math.round(limitMs / 1000);
