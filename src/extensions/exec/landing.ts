@@ -42,6 +42,7 @@ const MOST_SHOWN = 20;
 const MOST_SHOWN_BYTES = 64 * 1024;
 /** What programs say when they rename an existing folder on a view. */
 const RENAME_FAILED = /\bEXDEV\b|Invalid cross-device link/u;
+const MEANWHILE = `${nothingKept('the workspace changed while they were judged')} Run the command again.`;
 const RENAME_NOTE =
   'Programs can’t rename existing folders here. Use mv, which copies instead; in a git repository: mv, then git add -A.';
 
@@ -74,11 +75,17 @@ export async function runOnView(
   const hints = RENAME_FAILED.test(outcome.output) ? [RENAME_NOTE] : [];
   if (outcome.wasEnded) return { outcome, hasLanded: false, notes: [...hints, nothingKept('it was ended early')] };
   let diff = '';
+  let approved = '';
   const { sessionKey: session, turnId: turn, id: callId } = context.call;
   const result = await view.land({
-    judge: async (changes, stop) => {
-      diff = await diffOf(changes);
-      return await judge(changes, { why, people: context.people, signal: stop });
+    judge: async (changes, stop, again) => {
+      if (!again) diff = await diffOf(changes);
+      const question = await questionAbout(changes, stop);
+      if (question.detail === approved) return { lands: true };
+      if (again) return { lands: false, reason: MEANWHILE };
+      const verdict = await ask(question, { why, people: context.people, signal: stop });
+      approved = question.detail;
+      return verdict;
     },
     commit: (changes) => marks?.mark(changes.marks, 'outside'),
     busyFolders,
@@ -99,15 +106,15 @@ export function nothingKept(reason: string): string {
   return `None of the command's changes were kept because ${reason}.`;
 }
 
-/** Asks a person about protected places, set-id files, what git would run and deletions that couldn't be undone. */
-async function judge(
-  changes: Changes,
-  {
-    why,
-    people,
-    signal,
-  }: { readonly why: string; readonly people: ToolContext['people']; readonly signal: AbortSignal },
-): Promise<Verdict> {
+/** What a person must approve. */
+interface Question {
+  /** Empty: nothing. */
+  readonly detail: string;
+  readonly places: readonly string[];
+}
+
+/** Protected places, set-id files, what git would run and deletions that couldn't be undone. */
+async function questionAbout(changes: Changes, signal: AbortSignal): Promise<Question> {
   const findings = await judgeGit({
     workspace: changes.before(''),
     after: changes.root,
@@ -119,8 +126,18 @@ async function judge(
     ...(findings.length === 0 ? [] : ['Git would run or follow this outside the sandbox:']),
     ...findings.map(({ path, what }) => `- ${path}: ${what}`),
   ];
-  if (lines.length === 0) return { lands: true };
-  const detail = escapeControlChars(lines.join('\n'));
+  const places = [...changes.needsApproval.flatMap(({ paths }) => paths), ...findings.map(({ path }) => path)];
+  return { detail: escapeControlChars(lines.join('\n')), places };
+}
+
+async function ask(
+  { detail, places }: Question,
+  {
+    why,
+    people,
+    signal,
+  }: { readonly why: string; readonly people: ToolContext['people']; readonly signal: AbortSignal },
+): Promise<Verdict> {
   if (detail.length > LONGEST_QUESTION)
     return {
       lands: false,
@@ -130,7 +147,6 @@ async function judge(
   const answer = await people.approve({ title: 'Keep what a command changed', detail, reason, part: 1 });
   signal.throwIfAborted();
   if (answer.approved) return { lands: true };
-  const places = [...changes.needsApproval.flatMap(({ paths }) => paths), ...findings.map(({ path }) => path)];
   const named = [...new Set(places)].slice(0, MOST_LISTED).map(escapeControlChars).join(', ');
   return {
     lands: false,
