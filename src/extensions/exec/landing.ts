@@ -73,6 +73,8 @@ export async function runOnView(
     signal: AbortSignal.any([signal, full.signal]),
   });
   const hints = RENAME_FAILED.test(outcome.output) ? [RENAME_NOTE] : [];
+  // A process that still runs could write to what has landed.
+  if (!outcome.isClean) return { outcome, hasLanded: false, notes: [nothingKept('a process of it may still run')] };
   if (outcome.wasEnded) return { outcome, hasLanded: false, notes: [...hints, nothingKept('it was ended early')] };
   let diff = '';
   let approved = '';
@@ -121,8 +123,13 @@ async function questionAbout(changes: Changes, signal: AbortSignal): Promise<Que
     changed: changes.paths.map(({ path }) => Buffer.from(path)),
     signal,
   });
+  const shielded = new Set(changes.needsApproval.flatMap(({ why, paths }) => (why === 'protected' ? paths : [])));
   const lines = [
-    ...changes.needsApproval.flatMap(({ sentence, paths }) => [sentence, ...listed(paths)]),
+    ...changes.needsApproval.flatMap(({ why, sentence, paths }) => [
+      sentence,
+      ...(why === 'no-undo' ? listed(paths) : paths.map((path) => `- ${path}`)),
+    ]),
+    ...(shielded.size === 0 ? [] : [await diffOf(changes, ({ path }) => shielded.has(path), shielded.size)]),
     ...(findings.length === 0 ? [] : ['Git would run or follow this outside the sandbox:']),
     ...findings.map(({ path, what }) => `- ${path}: ${what}`),
   ];
@@ -159,17 +166,21 @@ function listed(paths: readonly string[]): readonly string[] {
   return [...paths.slice(0, MOST_LISTED).map((path) => `- ${path}`), ...(rest > 0 ? [`- … and ${rest} more`] : [])];
 }
 
-/** The changed lines of the first text files. */
-async function diffOf(changes: Changes): Promise<string> {
-  const files = changes.paths.filter(({ kind, how }) => kind === 'file' && how !== 'attributes');
+/** The changed lines of the first of these text files. */
+async function diffOf(
+  changes: Changes,
+  isShown: (changed: Changes['paths'][number]) => boolean = () => true,
+  most = MOST_SHOWN,
+): Promise<string> {
+  const files = changes.paths.filter((one) => one.kind === 'file' && one.how !== 'attributes' && isShown(one));
   const parts: string[] = [];
-  for (const { path, how } of files.slice(0, MOST_SHOWN)) {
+  for (const { path, how } of files.slice(0, most)) {
     const before = how === 'added' ? '' : await textOf(changes.before(path));
     const after = how === 'removed' ? '' : await textOf(changes.after(path));
     const lines = before === null || after === null ? 'not shown' : previewOf(before, after);
     parts.push(`${escapeControlChars(path)}\n${lines}`);
   }
-  if (files.length > MOST_SHOWN) parts.push(`and ${plural(files.length - MOST_SHOWN, 'more file')}`);
+  if (files.length > most) parts.push(`and ${plural(files.length - most, 'more file')}`);
   return parts.join('\n');
 }
 
