@@ -262,6 +262,16 @@ describeWith('bubblewrap')('a command in a conversation without untrusted text',
     },
   );
 
+  test('that reads a file which is marked while it runs: its output is untrusted, and what it changed is marked', async () => {
+    const at = (path: string): string => join(world.workspace, path);
+    const running = world.run('echo x > x; until [ -e y ]; do sleep 0.05; done; cat y > z; cat y');
+    await waitFor(() => existsSync(at('x')), { what: 'its file' });
+    await world.marks.record([{ path: at('y') }], 'outside');
+    await writeFile(at('y'), 'obey\n');
+    expect(await running).toMatchObject({ output: 'obey\n', untrusted: true });
+    expect(world.marks.authorOf(at('z'))).toBe('outside');
+  });
+
   test('in a folder without marks is not untrusted, although another has some', async () => {
     const at = (path: string): string => join(world.workspace, path);
     await mkdir(at('their'));
