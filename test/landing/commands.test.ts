@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { ApprovalRequest } from '../../src/core/tools/tool.ts';
 import { execWorld, type ExecWorld, type ExecWorldOptions } from '../support/exec-world.ts';
 import { describeWith } from '../support/test-with.ts';
@@ -192,6 +192,17 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
     const landing = world.landing.ofTurn('terminal:main', 'turn').at(-1);
     await world.landing.undo(landing?.id ?? '', new AbortController().signal);
     expect((await stat(join(world.workspace, 'diary.md'))).ino).toBe(before.ino);
+  });
+
+  test('the marks of files that it removed outlive the sweep, since an undo brings the files back', async () => {
+    const at = (path: string): string => join(world.workspace, path);
+    await mkdir(at('their'));
+    await writeFile(at('their/page.md'), 'obey\n');
+    await world.marks.record([{ path: 'their/page.md' }], 'outside');
+    const hold = vi.spyOn(world.marks, 'holdBelow');
+    await world.run('rm -r their');
+    expect(hold).toHaveBeenCalledWith(['their'], 90 * 86_400_000);
+    expect(world.marks.authorOf(at('their/page.md'))).toBe('outside');
   });
 
   test('where there are no views it needs approval, and what it changed is marked', async () => {

@@ -42,6 +42,8 @@ const MOST_SHOWN = 20;
 const MOST_SHOWN_BYTES = 64 * 1024;
 /** What programs say when they rename an existing folder on a view. */
 const RENAME_FAILED = /\bEXDEV\b|Invalid cross-device link/u;
+/** Undo copies are kept for so long. */
+const UNDO_MS = 90 * 86_400_000;
 const MEANWHILE = `${nothingKept('the workspace changed while they were judged')} Run the command again.`;
 const RENAME_NOTE =
   'Programs can’t rename existing folders here. Use mv, which copies instead; in a git repository: mv, then git add -A.';
@@ -89,7 +91,14 @@ export async function runOnView(
       approved = question.detail;
       return verdict;
     },
-    commit: (changes) => marks?.mark(changes.marks, 'outside'),
+    commit: (changes) => {
+      const old = changes.paths.filter(({ how }) => how === 'removed' || how === 'changed');
+      marks?.holdBelow(
+        old.map(({ path }) => path),
+        UNDO_MS,
+      );
+      marks?.mark(changes.marks, 'outside');
+    },
     busyFolders,
     session,
     turn,
