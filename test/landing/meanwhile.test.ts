@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { judgeGit } from '../../src/core/landing/git/judge.ts';
@@ -45,5 +45,32 @@ describeWith('bubblewrap')('changes that land while others are judged', () => {
     expect(result).toEqual({ notLanded: expect.stringContaining('evil') });
     expect(judged).toBe(2);
     expect(existsSync(join(world.workspace, 'x/refs')) || existsSync(join(world.workspace, 'y/config'))).toBe(false);
+  });
+});
+
+describeWith('bubblewrap')('a view whose folders are deeper than a path can be', () => {
+  const DEEP = `python3 -c "
+import os
+for n in range(60): os.mkdir('d'*200); os.chdir('d'*200)
+open('big', 'wb').write(b'x' * 3000000); os.mkdir('closed'); open('closed/x', 'w'); os.chmod('closed', 0)
+"`;
+
+  test('does not land and is removed', async () => {
+    await using world = await landingWorld();
+    const { view } = await world.on(DEEP);
+    expect(await world.land(view)).toEqual({ notLanded: expect.any(String) });
+    await view[Symbol.asyncDispose]();
+    expect(await readdir(join(world.home, 'landings'))).toEqual([]);
+  });
+
+  test('is full when it cannot be measured', async () => {
+    await using world = await landingWorld();
+    const { signal } = new AbortController();
+    await using view = await world.landing.open({ signal, mostBytes: 1_000_000 });
+    const full = Promise.withResolvers<void>();
+    using _watch = view.watch(full.resolve);
+    const child = await world.start(DEEP, view);
+    await child.exit;
+    await full.promise;
   });
 });

@@ -59,9 +59,14 @@ export class OpenView implements View {
       if ((held?.bytes ?? 0) > mostBytes) onFull();
       else plan();
     };
+    /** An entry went away while it was measured, or it can't be measured: then the disk alone tells. */
+    const lookAgain = (): void => {
+      if (closed.signal.aborted) return;
+      if (before - free() > mostBytes) onFull();
+      else plan();
+    };
     const plan = (): void => {
-      // An entry that went away while it was measured is no reason to stop looking.
-      timer = clock.timer(LOOK_MS, () => void look().catch(() => closed.signal.aborted || plan()));
+      timer = clock.timer(LOOK_MS, () => void look().catch(lookAgain));
     };
     plan();
     return {
