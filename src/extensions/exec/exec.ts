@@ -290,9 +290,11 @@ class Commands {
       const check = (text: string): CommandDecision => this.#judge(this.#read(text, cwd), reach);
       const asks = context.approval !== null;
       const start = { command, cwd: known.folder, program: await this.#program(known), permit: context.permit };
+      const top = await topFolder(command, { folder: known.folder, workspace: await realpath(workspace) });
+      const readsMarked = (): boolean => marks?.holdsBelow(top) === true;
       const marksIn = isTheirs ? await this.#changesIn(known) : null;
       return await this.#options.background.begin(
-        { ...start, bits: known.bits, marksIn, bounds, reach, asks, check },
+        { ...start, bits: known.bits, readsMarked, marksIn, bounds, reach, asks, check },
         context,
         signal,
       );
