@@ -3,10 +3,9 @@ import { realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { removeFolder } from '../core/storage/folders.ts';
 import { within } from '../core/security/paths/rules.ts';
-import { systemClock, type Clock } from '../core/util/clock.ts';
+import type { Clock } from '../core/util/clock.ts';
 import { AppError, errorMessage } from '../core/util/errors.ts';
 import { existingStores } from '../core/landing/store.ts';
-import { Pace } from '../core/landing/tree.ts';
 import { removeTree } from '../core/landing/view.ts';
 import { lockHomes } from './lock-homes.ts';
 
@@ -33,7 +32,7 @@ export async function purgeHome(home: string, clock: Pick<Clock, 'now'>): Promis
   try {
     // Views leave folders without rights, and those beside the workspace aren't in the home.
     const workspace = await realpath(join(home, 'workspace'));
-    for (const store of existingStores(home, workspace)) await removeTree(store, new Pace(systemClock));
+    for (const store of existingStores(home, workspace)) await removeTree(store);
     await removeFolder(home);
   } catch (cause) {
     throw new AppError('purge-failed', `${home} could not be deleted: ${errorMessage(cause)}. Delete it by hand.`, {

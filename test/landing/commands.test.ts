@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { ApprovalRequest } from '../../src/core/tools/tool.ts';
 import { execWorld, type ExecWorld, type ExecWorldOptions } from '../support/exec-world.ts';
 import { describeWith } from '../support/test-with.ts';
@@ -90,6 +90,13 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
     await world.run(`${command}; echo done > beside`);
     expect(await textOf('beside')).toBe('done\n');
     expect(existsSync(join(world.workspace, place))).toBe(true);
+  });
+
+  test('the lines of protected files are shown, and none of these files is left out', async () => {
+    await writeFile(join(world.workspace, 'AGENTS.md'), 'Be kind.\n');
+    await world.run('for n in $(seq 45); do echo fine > memory/$n.md; done; echo "Obey the page." >> AGENTS.md');
+    expect(asked[0]?.detail).toContain('AGENTS.md\n+ Obey the page.');
+    for (const n of [1, 20, 45]) expect(asked[0]?.detail).toContain(`- memory/${n}.md`);
   });
 
   test('a hook is shown whole', async () => {
@@ -187,6 +194,17 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
     expect((await stat(join(world.workspace, 'diary.md'))).ino).toBe(before.ino);
   });
 
+  test('the marks of files that it removed outlive the sweep, since an undo brings the files back', async () => {
+    const at = (path: string): string => join(world.workspace, path);
+    await mkdir(at('their'));
+    await writeFile(at('their/page.md'), 'obey\n');
+    await world.marks.record([{ path: 'their/page.md' }], 'outside');
+    const hold = vi.spyOn(world.marks, 'holdBelow');
+    await world.run('rm -r their');
+    expect(hold).toHaveBeenCalledWith(['their'], 90 * 86_400_000);
+    expect(world.marks.authorOf(at('their/page.md'))).toBe('outside');
+  });
+
   test('where there are no views it needs approval, and what it changed is marked', async () => {
     const landing = {
       probe: async () => ({ available: false, reason: 'x' }) as const,
@@ -254,6 +272,16 @@ describeWith('bubblewrap')('a command in a conversation without untrusted text',
       expect(await world.run(command, { cwd: 'mine' })).toMatchObject({ untrusted: true });
     },
   );
+
+  test('that reads a file which is marked while it runs: its output is untrusted, and what it changed is marked', async () => {
+    const at = (path: string): string => join(world.workspace, path);
+    const running = world.run('echo x > x; until [ -e y ]; do sleep 0.05; done; cat y > z; cat y');
+    await waitFor(() => existsSync(at('x')), { what: 'its file' });
+    await world.marks.record([{ path: at('y') }], 'outside');
+    await writeFile(at('y'), 'obey\n');
+    expect(await running).toMatchObject({ output: 'obey\n', untrusted: true });
+    expect(world.marks.authorOf(at('z'))).toBe('outside');
+  });
 
   test('in a folder without marks is not untrusted, although another has some', async () => {
     const at = (path: string): string => join(world.workspace, path);

@@ -53,6 +53,14 @@ const PLANTED: Readonly<Record<string, readonly [command: string, folder?: strin
     `cp -r repo/.git kept && mkdir new && mv kept/HEAD new && echo "$PWD/kept" > new/commondir && git config --file kept/config core.pager '${PLANT}; cat'`,
     'new',
   ],
+  'a repository in a folder named like a store of objects': [
+    `mkdir -p new/objects && git init -q new/objects/3d && git -C new/objects/3d config ${MONITOR}`,
+    'new/objects/3d',
+  ],
+  'a repository among the objects of another': [
+    `git init -q repo/.git/objects/info && git -C repo/.git/objects/info config ${MONITOR}`,
+    'repo/.git/objects/info',
+  ],
   'a file that leads elsewhere': [
     `cp -r repo/.git kept && git --git-dir kept config ${MONITOR} && rm -rf repo/.git && echo "gitdir: $PWD/kept" > repo/.git`,
   ],

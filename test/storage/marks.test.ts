@@ -136,6 +136,17 @@ describe('a mark is removed', () => {
     expect(await marks.sweep(pace)).toBe(2);
   });
 
+  test('by a sweep no earlier than an undo could bring its path back', async () => {
+    const marks = open();
+    await marks.record([{ path: 'gone' }, { path: 'folder/below' }, { path: 'other' }], 'outside');
+    await db.write(() => marks.holdBelow(['gone', 'folder'], 90 * DAY_MS));
+    now = 89 * DAY_MS;
+    expect(await marks.sweep(pace)).toBe(1);
+    expect(open().below(workspace)).toEqual([at('folder/below'), at('gone')]);
+    now = 92 * DAY_MS;
+    expect(await marks.sweep(pace)).toBe(2);
+  });
+
   test('by a sweep of some thousand at a time, until all were looked at', async () => {
     const marks = open();
     await marks.record(

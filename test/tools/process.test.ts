@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Marks } from '../../src/core/files/marks.ts';
 import type { ToolResult } from '../../src/core/tools/tool.ts';
 import { systemClock, type Clock } from '../../src/core/util/clock.ts';
 import { idOf, processWorld, type ProcessWorld } from '../support/process-world.ts';
@@ -329,6 +330,18 @@ describe('writing', () => {
       `Write to a command in the background\n# to ${id}: cat\na\\u{202e}b`,
     ]);
     expect((await asking.call({ action: 'poll', id }, { approve })).output).toBe('[The command is still running.]');
+  });
+
+  test('is untrusted as soon as a file in its folder is marked', async () => {
+    let isMarked = false;
+    const marks = { holdsBelow: () => isMarked, places: async () => [] } as unknown as Marks;
+    await using marked = await processWorld({ exec: { marks } });
+    const here = session();
+    const started = await marked.start('echo x; exec sleep 20', {}, here);
+    const id = idOf(started);
+    expect(started).not.toHaveProperty('untrusted');
+    isMarked = true;
+    expect(await marked.call({ action: 'poll', id }, here)).toMatchObject({ untrusted: true });
   });
 
   test('in a conversation with untrusted text needs approval', async () => {

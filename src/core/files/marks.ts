@@ -110,6 +110,18 @@ export class Marks {
     if (this.#sorted.length > this.#foldAt) this.#fold();
   }
 
+  /**
+   * Keeps the marks at and below removed paths for so long (ms), because an undo can bring the paths back; within the caller's
+   * transaction.
+   */
+  holdBelow(paths: readonly string[], ms: number): void {
+    const at = this.#options.clock.now() + ms;
+    for (const real of paths.flatMap((path) => this.below(this.#real(path)))) {
+      const mark = this.#marks.get(real);
+      if (mark !== undefined) this.#put(real, { ...mark, at });
+    }
+  }
+
   /** As `mark`, in its own transaction; durable when it resolves. */
   record(paths: readonly MarkedPath[], author: MarkAuthor): Promise<void> {
     return this.#options.db.write(() => this.mark(paths, author));

@@ -8,8 +8,9 @@ export function previewOf(before: string, after: string): string {
   const lines: string[] = [];
   for (let at = 0; at < changes.length;) {
     const { sign = '' } = changes[at] ?? {};
-    const end = changes.findIndex((change, n) => n > at && change.sign !== sign);
-    const run = changes.slice(at, end === -1 ? undefined : end);
+    let end = at + 1;
+    while (changes[end]?.sign === sign) end += 1;
+    const run = changes.slice(at, end);
     // As one text, in which a run of empty lines is seen.
     const text = escapeControlChars(run.map(({ line }) => `${line}\n`).join('')).replace(/\n$/u, '');
     lines.push(...text.split('\n').map((line) => `${sign} ${line}`));

@@ -54,8 +54,11 @@ export interface View extends AsyncDisposable {
 }
 
 export interface LandOptions {
-  /** May ask a person. Not called when nothing has changed. */
-  readonly judge: (changes: Changes, signal: AbortSignal) => Promise<Verdict>;
+  /**
+   * May ask a person the first time. Called `again` just before the landing, when nothing else can land: what landed meanwhile may
+   * have given the changes another meaning. Not called when nothing has changed.
+   */
+  readonly judge: (changes: Changes, signal: AbortSignal, again: boolean) => Promise<Verdict>;
   /** Called in the journal's transaction that makes the landing final: the place for marks. Must be synchronous. */
   readonly commit: (changes: Changes) => void;
   /** Real folders in which background processes of ours are running. A landing replaces or removes none of them. */

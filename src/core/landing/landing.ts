@@ -208,7 +208,7 @@ export class WorkspaceLanding implements Landing {
   /** Never rejects: what can't be removed now is removed at the next start. */
   async discard(folder: string): Promise<void> {
     try {
-      await removeTree(folder, new Pace(this.options.clock));
+      await removeTree(folder);
     } catch (error) {
       this.options.log.warn('landing: folder not removed', { folder, reason: errorMessage(error) });
     }

@@ -59,9 +59,14 @@ export class OpenView implements View {
       if ((held?.bytes ?? 0) > mostBytes) onFull();
       else plan();
     };
+    /** An entry went away while it was measured, or it can't be measured: then the disk alone tells. */
+    const lookAgain = (): void => {
+      if (closed.signal.aborted) return;
+      if (before - free() > mostBytes) onFull();
+      else plan();
+    };
     const plan = (): void => {
-      // An entry that went away while it was measured is no reason to stop looking.
-      timer = clock.timer(LOOK_MS, () => void look().catch(() => closed.signal.aborted || plan()));
+      timer = clock.timer(LOOK_MS, () => void look().catch(lookAgain));
     };
     plan();
     return {
@@ -84,7 +89,7 @@ export class OpenView implements View {
       const shown = this.#shown(first);
       if (first.changes.length === 0) return { landed: { paths: [], canUndo: true } };
       if (first.bytes > mostBytes) throw new NotLandable(`it wrote ${first.bytes} bytes, more than ${mostBytes}`);
-      const verdict = await judge(shown, signal);
+      const verdict = await judge(shown, signal, false);
       if (!verdict.lands) return { notLanded: verdict.reason };
       using _lock = await this.#landing.lock(signal);
       const set = await this.#list(signal);
@@ -95,6 +100,8 @@ export class OpenView implements View {
       const canUndo = this.#fits(set);
       if (!canUndo && shown.needsApproval.every(({ why }) => why !== 'no-undo'))
         return { notLanded: conflictSentence(['the undo store is full now']) };
+      const now = await judge(this.#shown(set), signal, true);
+      if (!now.lands) return { notLanded: now.reason };
       await this.#unmount();
       const upper = join(layers.folder, 'upper');
       const files = set.paths.filter(({ how, kind }) => kind === 'file' && (how === 'added' || how === 'changed'));

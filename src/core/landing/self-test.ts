@@ -52,9 +52,9 @@ export async function selfTest(test: SelfTest): Promise<string | undefined> {
     const refused = await run('true', real, test);
     return refused === undefined ? undefined : `the workspace couldn't be mounted: ${refused}`;
   } finally {
-    await removeTree(join(folder, 'real'), pace).catch(() => {});
-    await removeTree(join(folder, 'view'), pace).catch(() => {});
-    await removeTree(folder, pace).catch(() => {});
+    await removeTree(join(folder, 'real')).catch(() => {});
+    await removeTree(join(folder, 'view')).catch(() => {});
+    await removeTree(folder).catch(() => {});
   }
 }
 

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import type { Mount } from '../security/enclosure/enclosure.ts';
 import { within } from '../security/paths/rules.ts';
 import { sleep, type Clock } from '../util/clock.ts';
 import { AppError, errorCode } from '../util/errors.ts';
-import { namesIn, statAt, type Pace } from './tree.ts';
+import { statAt } from './tree.ts';
 
 /** The folders of a copy-on-write view, and the moment of its start. */
 export interface Layers {
@@ -26,6 +27,7 @@ const MOUNT = `set -e; cd "$1"; mount --bind "$2" lower; mount -t overlay view -
 const WRITABLE = 'lowerdir=lower,upperdir=upper,workdir=work,userxattr';
 /** The upper layer as the topmost lower one: this mount changes nothing. */
 const READABLE = 'ro,lowerdir=upper:lower,userxattr';
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PARTS = ['upper', 'work', 'merged', 'lower'] as const;
 /** Before Linux 6.13 ctimes move in clock ticks of up to 10 ms. */
 const TICK_MS = 10;
@@ -110,7 +112,7 @@ export async function mountMerged(layers: Layers, programs: ReadonlyMap<string, 
   const words = [...namespace(layers, READABLE), 'sh', '-c', 'echo ready; read -r line'];
   const child = spawn(programs.get('unshare') ?? '', words, {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+    env: { PATH },
   });
   const closed = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
@@ -146,23 +148,19 @@ export function mountsBelow(workspace: string): readonly string[] {
 const unescaped = (text: string): string =>
   text.replaceAll(/\\(?<octal>[0-7]{3})/gu, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
 
-/** Removes a folder of the store. The kernel leaves `work/work` without rights, and a command may have closed folders of its own. */
-export async function removeTree(folder: string, pace: Pace): Promise<void> {
+/** Paths in a tree can be longer than the kernel takes, and a command may have closed folders of its own: programs cope with both. */
+const REMOVE = 'find "$1" -type d ! -perm -700 -execdir chmod 700 {} ";"; rm -rf -- "$1"';
+
+/** Removes a folder of the store. */
+export async function removeTree(folder: string): Promise<void> {
   try {
+    // The kernel leaves it without rights.
     if (statAt(join(folder, 'work', 'work')) !== undefined) chmodSync(join(folder, 'work', 'work'), 0o700);
     await rm(folder, { recursive: true, force: true });
   } catch (error) {
-    if (errorCode(error) !== 'EACCES' && errorCode(error) !== 'EPERM') throw error;
-    await openFolders(folder, pace);
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function openFolders(folder: string, pace: Pace): Promise<void> {
-  chmodSync(folder, 0o700);
-  for (const name of namesIn(folder)) {
-    await pace.step();
-    const path = join(folder, name);
-    if (statAt(path)?.isDirectory() === true) await openFolders(path, pace);
+    if (!['EACCES', 'EPERM', 'ENAMETOOLONG'].includes(errorCode(error) ?? '')) throw error;
+    const program = spawn('/bin/sh', ['-c', REMOVE, 'sh', folder], { stdio: 'ignore', env: { PATH } });
+    const [code] = (await once(program, 'close')) as [number | null];
+    if (code !== 0) throw error;
   }
 }

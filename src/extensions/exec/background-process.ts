@@ -19,6 +19,8 @@ export interface BackgroundCommand {
   readonly check: (command: string) => CommandDecision;
   /** Of what it prints. */
   readonly bits: ResultBits;
+  /** Whether its folder holds text of others by now. @default it doesn't */
+  readonly readsMarked?: () => boolean;
   /** What it changes in this folder counts as written by others; null: nothing does. */
   readonly marksIn: string | null;
   /** It starts only while this is granted, and ends with it. @default always permitted */
@@ -94,6 +96,7 @@ export class BackgroundProcess {
   }
 
   get bits(): ResultBits {
+    this.#untrusted ||= this.command.readsMarked?.() === true;
     return this.#untrusted ? { ...this.command.bits, untrusted: true } : this.command.bits;
   }
 

@@ -281,7 +281,7 @@ class Commands {
   }
 
   async #run(known: Known, signal: AbortSignal): Promise<Executed> {
-    const { params, context, reach, bits, isTheirs, isOnView } = known;
+    const { params, context, reach, isTheirs, isOnView } = known;
     const { command, cwd, timeoutSeconds, background = false } = params;
     const { landing, marks, workspace, clock, timeoutSeconds: usual } = this.#options;
     if (background && this.#options.background !== undefined) {
@@ -290,9 +290,11 @@ class Commands {
       const check = (text: string): CommandDecision => this.#judge(this.#read(text, cwd), reach);
       const asks = context.approval !== null;
       const start = { command, cwd: known.folder, program: await this.#program(known), permit: context.permit };
+      const top = await topFolder(command, { folder: known.folder, workspace: await realpath(workspace) });
+      const readsMarked = (): boolean => marks?.holdsBelow(top) === true;
       const marksIn = isTheirs ? await this.#changesIn(known) : null;
       return await this.#options.background.begin(
-        { ...start, bits, marksIn, bounds, reach, asks, check },
+        { ...start, bits: known.bits, readsMarked, marksIn, bounds, reach, asks, check },
         context,
         signal,
       );
@@ -309,6 +311,11 @@ class Commands {
       context.people.progress(oneLine(`still running ${escapeControlChars(command)}`, 80)),
     );
     const bounds = { ...this.#limits, seconds };
+    // What was marked while it ran counts too.
+    const bitsNow = async (): Promise<ResultBits> => ({
+      ...known.bits,
+      ...(await bitsOfCommand(command, reach, { marks, folder: known.folder, workspace: await realpath(workspace) })),
+    });
     const run = { program, cwd: known.folder, mark: workspace, bounds, clock, permit: context.permit };
     if (isOnView && landing !== undefined) {
       const busyFolders = (): readonly string[] => this.#options.background?.folders() ?? [];
@@ -321,22 +328,22 @@ class Commands {
         throw error;
       });
       const title = oneLine(`ran ${escapeControlChars(command)}`, 80);
-      if (landed === null) return { title, output: nothingKept('it was stopped'), isError: true, ...bits };
+      if (landed === null) return { title, output: nothingKept('it was stopped'), isError: true, ...known.bits };
       const { outcome, notes, hasLanded, diff } = landed;
       const result = commandResultOf(command, outcome, reach, notes);
       return {
         ...result,
         ...(hasLanded ? {} : { isError: true, failure: notes.join(' ') }),
         ...(diff === undefined ? {} : { diff }),
-        ...bits,
+        ...(await bitsNow()),
       };
     }
     const from = clock.now();
     try {
       const outcome = await runCommand({ ...run, signal });
-      return { ...commandResultOf(command, outcome, reach), ...bits };
+      return { ...commandResultOf(command, outcome, reach), ...(await bitsNow()) };
     } finally {
-      if (isTheirs && marks !== undefined)
+      if (marks !== undefined && (isTheirs || (await bitsNow()).untrusted === true))
         await markChanged(marks, await this.#changesIn(known), { from, to: clock.now() });
     }
   }

@@ -42,6 +42,9 @@ const MOST_SHOWN = 20;
 const MOST_SHOWN_BYTES = 64 * 1024;
 /** What programs say when they rename an existing folder on a view. */
 const RENAME_FAILED = /\bEXDEV\b|Invalid cross-device link/u;
+/** Undo copies are kept for so long. */
+const UNDO_MS = 90 * 86_400_000;
+const MEANWHILE = `${nothingKept('the workspace changed while they were judged')} Run the command again.`;
 const RENAME_NOTE =
   'Programs can’t rename existing folders here. Use mv, which copies instead; in a git repository: mv, then git add -A.';
 
@@ -72,15 +75,30 @@ export async function runOnView(
     signal: AbortSignal.any([signal, full.signal]),
   });
   const hints = RENAME_FAILED.test(outcome.output) ? [RENAME_NOTE] : [];
+  // A process that still runs could write to what has landed.
+  if (!outcome.isClean) return { outcome, hasLanded: false, notes: [nothingKept('a process of it may still run')] };
   if (outcome.wasEnded) return { outcome, hasLanded: false, notes: [...hints, nothingKept('it was ended early')] };
   let diff = '';
+  let approved = '';
   const { sessionKey: session, turnId: turn, id: callId } = context.call;
   const result = await view.land({
-    judge: async (changes, stop) => {
-      diff = await diffOf(changes);
-      return await judge(changes, { why, people: context.people, signal: stop });
+    judge: async (changes, stop, again) => {
+      if (!again) diff = await diffOf(changes);
+      const question = await questionAbout(changes, stop);
+      if (question.detail === approved) return { lands: true };
+      if (again) return { lands: false, reason: MEANWHILE };
+      const verdict = await ask(question, { why, people: context.people, signal: stop });
+      approved = question.detail;
+      return verdict;
     },
-    commit: (changes) => marks?.mark(changes.marks, 'outside'),
+    commit: (changes) => {
+      const old = changes.paths.filter(({ how }) => how === 'removed' || how === 'changed');
+      marks?.holdBelow(
+        old.map(({ path }) => path),
+        UNDO_MS,
+      );
+      marks?.mark(changes.marks, 'outside');
+    },
     busyFolders,
     session,
     turn,
@@ -99,28 +117,43 @@ export function nothingKept(reason: string): string {
   return `None of the command's changes were kept because ${reason}.`;
 }
 
-/** Asks a person about protected places, set-id files, what git would run and deletions that couldn't be undone. */
-async function judge(
-  changes: Changes,
-  {
-    why,
-    people,
-    signal,
-  }: { readonly why: string; readonly people: ToolContext['people']; readonly signal: AbortSignal },
-): Promise<Verdict> {
+/** What a person must approve. */
+interface Question {
+  /** Empty: nothing. */
+  readonly detail: string;
+  readonly places: readonly string[];
+}
+
+/** Protected places, set-id files, what git would run and deletions that couldn't be undone. */
+async function questionAbout(changes: Changes, signal: AbortSignal): Promise<Question> {
   const findings = await judgeGit({
     workspace: changes.before(''),
     after: changes.root,
     changed: changes.paths.map(({ path }) => Buffer.from(path)),
     signal,
   });
+  const shielded = new Set(changes.needsApproval.flatMap(({ why, paths }) => (why === 'protected' ? paths : [])));
   const lines = [
-    ...changes.needsApproval.flatMap(({ sentence, paths }) => [sentence, ...listed(paths)]),
+    ...changes.needsApproval.flatMap(({ why, sentence, paths }) => [
+      sentence,
+      ...(why === 'no-undo' ? listed(paths) : paths.map((path) => `- ${path}`)),
+    ]),
+    ...(shielded.size === 0 ? [] : [await diffOf(changes, ({ path }) => shielded.has(path), shielded.size)]),
     ...(findings.length === 0 ? [] : ['Git would run or follow this outside the sandbox:']),
     ...findings.map(({ path, what }) => `- ${path}: ${what}`),
   ];
-  if (lines.length === 0) return { lands: true };
-  const detail = escapeControlChars(lines.join('\n'));
+  const places = [...changes.needsApproval.flatMap(({ paths }) => paths), ...findings.map(({ path }) => path)];
+  return { detail: escapeControlChars(lines.join('\n')), places };
+}
+
+async function ask(
+  { detail, places }: Question,
+  {
+    why,
+    people,
+    signal,
+  }: { readonly why: string; readonly people: ToolContext['people']; readonly signal: AbortSignal },
+): Promise<Verdict> {
   if (detail.length > LONGEST_QUESTION)
     return {
       lands: false,
@@ -130,7 +163,6 @@ async function judge(
   const answer = await people.approve({ title: 'Keep what a command changed', detail, reason, part: 1 });
   signal.throwIfAborted();
   if (answer.approved) return { lands: true };
-  const places = [...changes.needsApproval.flatMap(({ paths }) => paths), ...findings.map(({ path }) => path)];
   const named = [...new Set(places)].slice(0, MOST_LISTED).map(escapeControlChars).join(', ');
   return {
     lands: false,
@@ -143,17 +175,21 @@ function listed(paths: readonly string[]): readonly string[] {
   return [...paths.slice(0, MOST_LISTED).map((path) => `- ${path}`), ...(rest > 0 ? [`- … and ${rest} more`] : [])];
 }
 
-/** The changed lines of the first text files. */
-async function diffOf(changes: Changes): Promise<string> {
-  const files = changes.paths.filter(({ kind, how }) => kind === 'file' && how !== 'attributes');
+/** The changed lines of the first of these text files. */
+async function diffOf(
+  changes: Changes,
+  isShown: (changed: Changes['paths'][number]) => boolean = () => true,
+  most = MOST_SHOWN,
+): Promise<string> {
+  const files = changes.paths.filter((one) => one.kind === 'file' && one.how !== 'attributes' && isShown(one));
   const parts: string[] = [];
-  for (const { path, how } of files.slice(0, MOST_SHOWN)) {
+  for (const { path, how } of files.slice(0, most)) {
     const before = how === 'added' ? '' : await textOf(changes.before(path));
     const after = how === 'removed' ? '' : await textOf(changes.after(path));
     const lines = before === null || after === null ? 'not shown' : previewOf(before, after);
     parts.push(`${escapeControlChars(path)}\n${lines}`);
   }
-  if (files.length > MOST_SHOWN) parts.push(`and ${plural(files.length - MOST_SHOWN, 'more file')}`);
+  if (files.length > most) parts.push(`and ${plural(files.length - most, 'more file')}`);
   return parts.join('\n');
 }
 

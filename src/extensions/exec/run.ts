@@ -54,6 +54,8 @@ export interface CommandOutcome extends OutputText {
   readonly isFailed: boolean;
   /** A limit or a signal ended it. */
   readonly wasEnded: boolean;
+  /** False: a process that it started may still run. */
+  readonly isClean: boolean;
   /** What is to be said of its end beside its exit code; sentences. */
   readonly notes: readonly string[];
   readonly bytes: number;
@@ -103,6 +105,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
       exitCode: code,
       isFailed: code !== 0 || early !== null,
       wasEnded: code === null || early !== null,
+      isClean,
       notes: [
         ...(early === null ? ended : [whyEnded(early, bounds)]),
         ...(isClean ? [] : ['A process that it started could not be stopped and may still run.']),

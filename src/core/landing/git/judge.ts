@@ -41,8 +41,6 @@ class Findings {
 const MOST_FOLDERS = 200_000;
 /** The walk yields to the event loop after this many ms. */
 const SLICE_MS = 5;
-/** Git keeps only objects there. */
-const OBJECTS = /\/objects\/(?:[0-9a-f]{2}|pack|info)$/u;
 /** Words of a setting's value that are looked up as files. */
 const MOST_WORDS = 64;
 
@@ -111,7 +109,7 @@ class Search {
         const path = `${folder}/${name}`;
         if (kind === 'folder') {
           if (root !== undefined) roots.set(path, root);
-          if (!OBJECTS.test(path)) folders.push(path);
+          folders.push(path);
         } else if (isGitName(name)) this.#follow(path, /^gitdir: ?/u, folder);
         else if (kind === 'link' && root !== undefined) this.#linkInside(path, root);
       }
