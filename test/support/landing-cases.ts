@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Changes } from '../../src/core/landing/contract.ts';
+import { systemClock } from '../../src/core/util/clock.ts';
 import { digest } from './landing-kills.ts';
 import { landingWorld, type LandingWorld } from './landing-world.ts';
 
@@ -374,6 +375,23 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
       spawnSync('umount', [at(world, 'm')]);
     }
     await using _view = await world.landing.open({ signal: never });
+  },
+  'undo copies of last week make room when the undo store is more than half full; newer ones never do': async (world) => {
+    put(world, 'first', 'x'.repeat(1000));
+    put(world, 'second', 'y'.repeat(1000));
+    const pace = async () => {};
+    let ahead = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+    await using small = await landingWorld({ home: world.home, quotaBytes: 1500, clock });
+    const first = await run(small, 'rm first');
+    assert.deepEqual(await small.landing.sweep({ before: 1, pace }), { removed: 0, bytes: 1000 });
+    ahead = 8 * 86_400_000;
+    assert.deepEqual(await small.landing.sweep({ before: 1, pace }), { removed: 1, bytes: 0 });
+    assert.equal(small.landing.ofTurn('chat', 't1')[0]?.state, 'not-undoable');
+    assert.equal((await small.landing.undo(first, never)).undone, false);
+    const second = await run(small, 'rm second');
+    assert.deepEqual(await small.landing.sweep({ before: 1, pace }), { removed: 0, bytes: 1000 });
+    assert.equal((await small.landing.undo(second, never)).undone, true);
   },
   'undo copies are removed when they are old': async (world) => {
     put(world, 'a', 'a');

@@ -90,6 +90,11 @@ export class Landings extends JournalStore {
     return new Map(rows.map((row) => [row.text('id'), row.number('at')]));
   }
 
+  /** Its undo copies are gone. */
+  lose(id: string): Promise<number> {
+    return this.journal.db.write(() => this.journal.db.run('UPDATE landings SET is_kept = 0 WHERE id = ?', id));
+  }
+
   remove(id: string): Promise<number> {
     return this.journal.db.write(() => this.journal.db.run('DELETE FROM landings WHERE id = ?', id));
   }

@@ -15,7 +15,7 @@ export interface Landing extends AsyncDisposable {
   undo(id: string, signal: AbortSignal): Promise<UndoneLanding>;
   /** The landings of a turn, oldest first. */
   ofTurn(session: string, turn: string): readonly KeptLanding[];
-  /** Removes undo copies older than 90 days. */
+  /** Removes undo copies that are older than `before`, and those older than a week while they take more than half of the quota. */
   sweep(options: { readonly before: number; readonly pace: () => Promise<void> }): Promise<LandingUsage>;
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, existsSync, mkdirSync, readdirSync, realpathSync, statfsSync } from 'node:fs';
+import { constants, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Journal } from '../journal/journal.ts';
@@ -12,11 +12,11 @@ import type { Logger } from '../util/log.ts';
 import { Slots } from '../util/slots.ts';
 import { apply, canFinish, inverse, takeBack, type Manifest, type Step } from './apply.ts';
 import type { KeptLanding, Landing, LandingProbe, UndoneLanding } from './contract.ts';
-import { selfTest } from './self-test.ts';
-import { existingStores, findStore } from './store.ts';
+import { probeViews, whyMounted } from './self-test.ts';
+import { existingStores } from './store.ts';
 import { measure, NotLandable, Pace, statAt } from './tree.ts';
 import { OpenView } from './open-view.ts';
-import { makeLayers, momentIn, mountsBelow, removeTree, viewPrograms } from './view.ts';
+import { makeLayers, momentIn, removeTree, viewPrograms } from './view.ts';
 
 export interface LandingOptions {
   readonly workspace: string;
@@ -35,9 +35,10 @@ export interface LandingOptions {
   readonly onStep?: () => void;
 }
 
-const OVERLAYFS = 0x794c7630;
 const GIB = 1024 ** 3;
 const LOCK_MS = 60_000;
+/** Younger undo copies never make room for others: whoever fills the store can't take back the chance to undo. */
+const RECENT_MS = 7 * 86_400_000;
 /** So many entries are synced one by one; more take one sync of the whole file system. */
 const SYNCED_SINGLY = 32;
 
@@ -51,7 +52,7 @@ export class WorkspaceLanding implements Landing {
   readonly quotaBytes: number;
   readonly onStep: () => void;
   readonly #lock = new Slots(1);
-  #tested: Promise<LandingProbe & { readonly store?: string }> | undefined;
+  #tested: ReturnType<typeof probeViews> | undefined;
 
   constructor(options: LandingOptions) {
     this.options = options;
@@ -60,9 +61,7 @@ export class WorkspaceLanding implements Landing {
   }
 
   async probe(): Promise<LandingProbe> {
-    const [mount] = mountsBelow(realpathSync(this.options.workspace));
-    if (mount === undefined) return await (this.#tested ??= this.#test());
-    return { available: false, reason: `${mount} is a mount inside the workspace`, remedy: 'Mount it elsewhere.' };
+    return whyMounted(this.options.workspace) ?? (await (this.#tested ??= probeViews(this.options)));
   }
 
   async open({ signal, mostBytes = 2 * GIB }: Parameters<Landing['open']>[0]): Promise<OpenView> {
@@ -138,15 +137,21 @@ export class WorkspaceLanding implements Landing {
   }
 
   async sweep({ before, pace }: Parameters<Landing['sweep']>[0]): ReturnType<Landing['sweep']> {
-    const { landings } = this.options.journal;
+    const { journal, clock } = this.options;
+    const { landings } = journal;
     let removed = 0;
     for (const [id, at] of landings.ages()) {
       await pace();
-      if (at >= before || ['landing', 'taking-back'].includes(landings.get(id)?.state ?? '')) continue;
+      const isOld = at < before;
+      const isInTheWay = at < clock.now() - RECENT_MS && landings.keptBytes() > this.quotaBytes / 2;
+      if (!isOld && !isInTheWay) continue;
+      const record = landings.get(id);
+      if (record === undefined || record.state === 'landing' || record.state === 'taking-back') continue;
       const folder = this.#folderOf(id);
       if (folder !== undefined) await this.discard(folder);
-      await landings.remove(id);
-      removed += 1;
+      if (isOld) await landings.remove(id);
+      else if (record.isKept) await landings.lose(id);
+      if (isOld || record.isKept) removed += 1;
     }
     return { removed, bytes: landings.keptBytes() };
   }
@@ -286,30 +291,6 @@ export class WorkspaceLanding implements Landing {
     return existingStores(home, workspace)
       .map((store) => join(store, id))
       .find((folder) => existsSync(join(folder, 'saved')));
-  }
-
-  async #test(): Promise<LandingProbe & { readonly store?: string }> {
-    const { sandbox, home, clock } = this.options;
-    const no = (reason: string, remedy?: string): LandingProbe => ({
-      ...{ available: false, reason },
-      ...(remedy === undefined ? {} : { remedy }),
-    });
-    try {
-      const workspace = realpathSync(this.options.workspace);
-      const probe = await sandbox?.probe();
-      if (probe === undefined) return no('commands run without a sandbox');
-      if (!probe.available) return no('there is no sandbox');
-      const programs = viewPrograms();
-      if (typeof programs === 'string') return no(`${programs} isn't installed`, 'Install util-linux and coreutils.');
-      const volume = 'Put the workspace on a disk of its own, in Docker on a volume that holds the whole home.';
-      if (statfsSync(workspace).type === OVERLAYFS) return no('the workspace is on overlayfs', volume);
-      const store = findStore(home, workspace);
-      if (store === undefined) return no(`nothing can be moved from ${home} into the workspace`, volume);
-      const trouble = await selfTest({ store, workspace, programs, engine: probe.engine, clock });
-      return trouble === undefined ? { available: true, store } : no(trouble);
-    } catch (error) {
-      return no(errorMessage(error));
-    }
   }
 }
 

@@ -167,7 +167,7 @@ export class OpenView implements View {
     const all: readonly (readonly [NeedsApproval['why'], readonly ChangedPath[], string])[] = [
       ['protected', shielded, 'It changes protected files of the assistant.'],
       ['set-id', setId, "It makes programs that run with their owner's or group's rights (setuid or setgid)."],
-      ['no-undo', lost, `It can't be undone: ${set.undoBytes} bytes are more than the undo store has room for.`],
+      ['no-undo', lost, `/undo couldn't bring these back: their ${set.undoBytes} bytes don't fit into the undo store.`],
     ];
     return all.flatMap(([why, paths, sentence]) =>
       paths.length === 0 ? [] : [{ why, sentence, paths: paths.map(({ path }) => path) }],
