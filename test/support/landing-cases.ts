@@ -376,7 +376,9 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
     }
     await using _view = await world.landing.open({ signal: never });
   },
-  'undo copies of last week make room when the undo store is more than half full; newer ones never do': async (world) => {
+  'undo copies of last week make room when the undo store is more than half full; newer ones never do': async (
+    world,
+  ) => {
     put(world, 'first', 'x'.repeat(1000));
     put(world, 'second', 'y'.repeat(1000));
     const pace = async () => {};

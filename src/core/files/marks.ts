@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Role } from '../bus/messages.ts';
 import { atLeast } from '../security/access/access.ts';
 import { within } from '../security/paths/rules.ts';
@@ -151,7 +151,7 @@ export class Marks {
 
   /** A path as people read it: relative to the workspace where it lies in it. */
   nameOf(realPath: string): string {
-    return within(this.#root, realPath) ? relative(this.#root, realPath) : realPath;
+    return within(this.#root, realPath) ? realPath.slice(this.#root.length + 1) : realPath;
   }
 
   /** The real path of one that may be relative to the workspace, also of one that doesn't exist. */
@@ -273,7 +273,7 @@ export class Marks {
   #real(path: string): string {
     const { workspace } = this.#options;
     const whole = resolve(this.#root, path);
-    return within(workspace, whole) ? join(this.#root, relative(workspace, whole)) : whole;
+    return within(workspace, whole) ? this.#root + whole.slice(workspace.length) : whole;
   }
 }
 
@@ -286,7 +286,7 @@ export async function bitsOf(marks: Marks | undefined, realPaths: Iterable<strin
 }
 
 /** Whether text by this author is untrusted for somebody with this role. */
-export function countsFor(author: MarkAuthor | null, role: Role): boolean {
+function countsFor(author: MarkAuthor | null, role: Role): boolean {
   return author === 'outside' || (author !== null && !atLeast(author, role));
 }
 

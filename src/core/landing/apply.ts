@@ -47,7 +47,7 @@ export interface Manifest {
 }
 
 /** Another program replaced an entry in the middle of a landing. */
-export class Replaced extends Error {}
+class Replaced extends Error {}
 
 export interface ApplyOptions {
   readonly pace: Pace;
@@ -58,10 +58,11 @@ export interface ApplyOptions {
 }
 
 /** What a landing of these changes does, in its order. Folders that must be opened for it get a closing step. */
-export function manifestOf(
+export async function manifestOf(
   changes: readonly Change[],
   { workspace, source, saved }: Omit<Manifest, 'steps'>,
-): Manifest {
+  pace: Pace,
+): Promise<Manifest> {
   const attributes = new Map(changes.filter(({ op }) => op === 'attributes').map((change) => [change.path, change]));
   const entries = changes.filter(({ op }) => op !== 'attributes');
   for (const path of new Set(entries.map((change) => dirname(change.path)))) {
@@ -72,10 +73,13 @@ export function manifestOf(
     attributes.set(path, { path, op: 'attributes', old: { ...old, ...facts }, mode: old.mode, isFolder: true });
   }
   const closing = [...attributes.values()].sort((a, b) => b.path.length - a.path.length);
-  const steps = [...entries, ...closing].map(({ path, op, old, mode, isFolder, mtime }, i): Step => {
+  const steps: Step[] = [];
+  for (const { path, op, old, mode, isFolder, mtime } of [...entries, ...closing]) {
+    await pace.step();
     const fresh = op === 'put' ? statAt(join(source, path)) : undefined;
-    return {
-      ...{ path, op, from: path, keep: String(i), mode, nowIsFolder: isFolder, setsMtime: mtime !== undefined },
+    steps.push({
+      ...{ path, op, from: path, mode, nowIsFolder: isFolder, setsMtime: mtime !== undefined },
+      keep: String(steps.length),
       now: fresh?.ino.toString() ?? null,
       old: old?.ino ?? null,
       oldIsFolder: old?.isFolder ?? false,
@@ -84,8 +88,8 @@ export function manifestOf(
       oldMtime: Number(old?.mtimeNs ?? 0n) / 1e9,
       size: Number(fresh?.size ?? 0n),
       oldSize: old?.size ?? 0,
-    };
-  });
+    });
+  }
   return { workspace, source, saved, steps };
 }
 
@@ -252,7 +256,7 @@ const isOld = (step: Step, there: BigIntStats): boolean =>
   (there.isDirectory() || (Number(there.size) === step.oldSize && Number(there.mtimeNs) / 1e9 === step.oldMtime));
 
 /** Opens folder by folder without following links, so that a swapped link can't lead a rename out of the workspace. */
-export class Folders implements Disposable {
+class Folders implements Disposable {
   readonly #open = new Map<string, number>();
   readonly #root: number;
   /** Descriptors held at once. */

@@ -90,7 +90,7 @@ function isDatabase(path: string): boolean {
 }
 
 /** Files of the workspace that another process holds open for writing; only this user's processes can be seen. */
-export function openForWriting(workspace: string): ReadonlySet<string> {
+function openForWriting(workspace: string): ReadonlySet<string> {
   const found = new Set<string>();
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/u.test(name) && name !== String(process.pid))) {
     try {

@@ -102,7 +102,7 @@ export class OpenView implements View {
       await this.#landing.sync(new Set(fresh), upper);
       const saved = join(layers.folder, 'saved');
       mkdirSync(saved, { mode: 0o700 });
-      const manifest = manifestOf(set.changes, { workspace: layers.workspace, source: upper, saved });
+      const manifest = await manifestOf(set.changes, { workspace: layers.workspace, source: upper, saved }, pace);
       signal.throwIfAborted();
       this.#hasRow = true;
       const { paths, undoBytes } = set;

@@ -102,7 +102,8 @@ async function selfTest(test: SelfTest): Promise<string | undefined> {
     if (readFileSync(join(scratch, 'edited'), 'utf8') !== 'edited') return 'a command on a view changed the workspace';
     const saved = join(folder, 'saved');
     mkdirSync(saved);
-    await apply(manifestOf(changes, { workspace: scratch, source: upper, saved }), { pace, onStep: () => {} });
+    const manifest = await manifestOf(changes, { workspace: scratch, source: upper, saved }, pace);
+    await apply(manifest, { pace, onStep: () => {} });
     const names = readdirSync(scratch, { recursive: true, encoding: 'utf8' }).sort().join(' ');
     if (names !== NAMES) return `the changes of a command landed wrongly: ${names}`;
     const real = await makeLayers(join(folder, 'real'), workspace, clock);

@@ -7,7 +7,7 @@ import { statAt } from './tree.ts';
  * Where views and undo copies can be: in the home, or beside a workspace that is on another mount. They must be on the
  * workspace's mount, because everything only ever moves.
  */
-export function storeFolders(home: string, workspace: string): readonly [inHome: string, beside: string] {
+function storeFolders(home: string, workspace: string): readonly [inHome: string, beside: string] {
   const name = createHash('sha256').update(home).digest('hex').slice(0, 8);
   return [join(home, 'landings'), join(dirname(workspace), `.assistant-landings-${name}`)];
 }

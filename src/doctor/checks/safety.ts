@@ -12,7 +12,8 @@ export const safetyChecks: readonly Check[] = [
   {
     id: 'sandbox.works',
     subject: 'safety',
-    about: 'the sandbox can be made on this machine, nothing gets out of it, and commands can work on a view of the workspace',
+    about:
+      'the sandbox can be made on this machine, nothing gets out of it, and commands can work on a view of the workspace',
     live: true,
     run: works,
   },
