@@ -104,7 +104,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
       isFailed: code !== 0 || early !== null,
       wasEnded: code === null || early !== null,
       notes: [
-        ...(early === null ? ended : [whyEnded(early, bounds)]),
+        ...(early === null ? ended : [whyEnded(early, bounds, program.view !== undefined)]),
         ...(isClean ? [] : ['A process that it started could not be stopped and may still run.']),
       ],
       ...output.text(),
@@ -159,7 +159,11 @@ export function withNotes(output: string, notes: readonly string[]): string {
   return output + separator + notes.map((note) => `[${note}]`).join('\n');
 }
 
-function whyEnded(limit: Exceeded | 'outputBytes' | 'seconds', { processes, outputBytes, seconds }: Bounds): string {
+function whyEnded(
+  limit: Exceeded | 'outputBytes' | 'seconds',
+  { processes, outputBytes, seconds }: Bounds,
+  isOnView: boolean,
+): string {
   switch (limit) {
     case 'seconds':
       return `The command was ended after ${seconds} s, its time limit, with all processes that it had started.`;
@@ -170,6 +174,6 @@ function whyEnded(limit: Exceeded | 'outputBytes' | 'seconds', { processes, outp
     case 'memory':
       return 'The command was ended because it used too much memory.';
     case 'freeBytes':
-      return 'The command was ended because the disk was almost full. What it wrote is still there.';
+      return `The command was ended because the disk was almost full.${isOnView ? '' : ' What it wrote is still there.'}`;
   }
 }
