@@ -98,7 +98,7 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
       `git init -q . && mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch x\\n' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push`,
     );
     expect(asked[0]?.detail).toBe(
-      'Git would run or follow this outside the sandbox:\n- .git/hooks/pre-push: #!/bin/sh\ntouch x\n',
+      'Outside the sandbox, git would run or follow this:\n- .git/hooks/pre-push: #!/bin/sh\ntouch x\n',
     );
   });
 

@@ -14,13 +14,13 @@ import { basename, dirname, join } from 'node:path';
 import { modeOf, type Change } from './changes.ts';
 import { statAt, type Pace } from './tree.ts';
 
-/** A step of a landing as its row has it. */
+/** A step of a landing, as stored in its row. */
 export interface Step {
   readonly path: string;
   readonly op: Change['op'];
-  /** The new entry's name below `source`. */
+  /** The new entry's path below `source`. */
   readonly from: string;
-  /** The old entry's name below `saved`. */
+  /** The old entry's path below `saved`. */
   readonly keep: string;
   /** Inode of the new entry and of the old one. */
   readonly now: string | null;
@@ -51,13 +51,13 @@ class Replaced extends Error {}
 
 export interface ApplyOptions {
   readonly pace: Pace;
-  /** What is neither the old nor the new entry is kept as `KEEP.foreign` instead of ending the landing. @default false */
+  /** Keeps an entry that is neither the old nor the new one as `KEEP.foreign` instead of throwing. @default false */
   readonly keepsForeign?: boolean;
   /** Called after each change on disk. */
   readonly onStep: () => void;
 }
 
-/** What a landing of these changes does, in its order. Folders that must be opened for it get a closing step. */
+/** The steps of a landing, in order. Folders that must be made writable for it get a step at the end that restores their mode. */
 export async function manifestOf(
   changes: readonly Change[],
   { workspace, source, saved }: Omit<Manifest, 'steps'>,
@@ -93,7 +93,7 @@ export async function manifestOf(
   return { workspace, source, saved, steps };
 }
 
-/** The manifest that takes a landing back: its saved entries are the source. @param nameOf what its new entries will be called */
+/** The manifest that reverts a landing, with the saved entries as its source. `nameOf`: where it puts the landing's new entries. */
 export function inverse(
   { workspace, saved, steps }: Manifest,
   savedNow: string,
@@ -122,7 +122,7 @@ export function inverse(
   };
 }
 
-/** Makes the changes of a manifest, and is idempotent: recovery calls it again. Throws `Replaced` when an entry isn't the old one. */
+/** Applies a manifest. Idempotent, because recovery calls it again. Throws `Replaced` if an entry isn't the old one. */
 export async function apply(
   { workspace, source, saved, steps }: Manifest,
   { pace, keepsForeign = false, onStep }: ApplyOptions,
@@ -172,7 +172,7 @@ function one(
   if (fresh !== undefined) move(from, target, fresh, step.mode);
 }
 
-/** A link leaves no moment without the file. Where links are refused, as for another user's file, the file is moved. */
+/** Links the file, so that it is never missing. Where a link is refused, as for another user's file, moves it. */
 function saveFile(target: string, keep: string): void {
   try {
     linkSync(target, keep);
@@ -181,7 +181,7 @@ function saveFile(target: string, keep: string): void {
   }
 }
 
-/** A folder that changes its parent must itself be writable. */
+/** Renames an entry. A folder must be writable to get another parent. */
 function move(from: string, to: string, what: BigIntStats, mode = modeOf(what)): void {
   const isClosed = what.isDirectory() && !isOpen(modeOf(what));
   if (isClosed) change(from, what.ino.toString(), 0o700);
@@ -191,10 +191,10 @@ function move(from: string, to: string, what: BigIntStats, mode = modeOf(what)):
 
 const isOpen = (mode: number): boolean => (mode & 0o300) === 0o300;
 
-/** Opens an entry without following a link and without rights to its content. */
+/** Opens an entry itself, without permission to read it. */
 const O_PATH = 0o10000000;
 
-/** Sets mode and mtime of an entry, if it still is the one with this inode. */
+/** Sets the mode and mtime of an entry, if it still has this inode. */
 function change(path: string, ino: string | null, mode: number, mtime: number | null = null): void {
   if (statAt(path) === undefined) return;
   const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
@@ -209,8 +209,8 @@ function change(path: string, ino: string | null, mode: number, mtime: number | 
 }
 
 /**
- * Takes back what has happened of a landing, and is idempotent like `apply`. The new entries return to the source. What was
- * replaced meanwhile is kept beside them as `NAME.foreign`.
+ * Reverts the steps of a landing that have happened; idempotent like `apply`. New entries return to the source. Entries that
+ * another program has put in their place are kept beside them as `NAME.foreign`.
  */
 export async function takeBack(manifest: Manifest, options: ApplyOptions): Promise<void> {
   const happened = new Set<string>();
@@ -222,7 +222,7 @@ export async function takeBack(manifest: Manifest, options: ApplyOptions): Promi
     const [there, saved] = [statAt(target), statAt(keep)];
     const isWaiting = step.op === 'put' && statAt(join(manifest.source, step.from)) !== undefined;
     if (isWaiting && saved !== undefined && there === undefined) {
-      // Moved aside, and nothing has come in its place yet.
+      // The old entry was moved aside, and nothing has taken its place yet.
       move(keep, target, saved, step.oldMode);
       options.onStep();
     } else if (isWaiting && saved?.isDirectory() === false && there?.ino === saved.ino) {
@@ -236,9 +236,7 @@ export async function takeBack(manifest: Manifest, options: ApplyOptions): Promi
   await apply({ ...back, steps }, { ...options, keepsForeign: true });
 }
 
-/**
- * Whether an interrupted landing can be finished: everything that it hasn't touched yet is as it was when its row was written.
- */
+/** True if an interrupted landing can be finished: the entries that it hasn't touched yet are as they were when its row was written. */
 export async function canFinish({ workspace, source, saved, steps }: Manifest, pace: Pace): Promise<boolean> {
   using folders = new Folders(workspace);
   for (const step of steps) {
@@ -255,7 +253,7 @@ const isOld = (step: Step, there: BigIntStats): boolean =>
   there.ino.toString() === step.old &&
   (there.isDirectory() || (Number(there.size) === step.oldSize && Number(there.mtimeNs) / 1e9 === step.oldMtime));
 
-/** Opens folder by folder without following links, so that a swapped link can't lead a rename out of the workspace. */
+/** Opens folders one by one without following links, so that a swapped link can't lead a rename out of the workspace. */
 class Folders implements Disposable {
   readonly #open = new Map<string, number>();
   readonly #root: number;
@@ -266,7 +264,7 @@ class Folders implements Disposable {
     this.#root = openSync(root, constants.O_DIRECTORY | O_PATH);
   }
 
-  /** A path of this entry that stays valid until the next call. */
+  /** A path to this entry that is valid until the next call. */
   at(path: string): string {
     if (this.#open.size > Folders.#most) this.#closeAll();
     return `/proc/self/fd/${this.#fd(dirname(path))}/${basename(path)}`;

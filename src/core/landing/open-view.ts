@@ -12,7 +12,7 @@ import { mountMerged, mountsOver, mountWords, viewPrograms, type Layers, type Me
 
 const LOOK_MS = 500;
 const NOTHING: ChangeSet = { changes: [], paths: [], bytes: 0, undoBytes: 0, fingerprint: '' };
-/** Conflicts that the model is told. */
+/** The model is told at most this many conflicts. */
 const SHOWN = 5;
 
 export interface OpenViewOptions {
@@ -52,7 +52,7 @@ export class OpenView implements View {
     const closed = new AbortController();
     let timer: Disposable | undefined;
     const look = async (): Promise<void> => {
-      // The whole disk tells cheaply when the view can't be full yet.
+      // Free disk space is a cheap hint that the view can't be full yet.
       const isPossible = before - free() > mostBytes / 2;
       const held = isPossible ? await measure(layers.folder, 'upper', new Pace(clock, closed.signal)) : undefined;
       if (closed.signal.aborted) return;
@@ -60,7 +60,7 @@ export class OpenView implements View {
       else plan();
     };
     const plan = (): void => {
-      // An entry that went away while it was measured is no reason to stop looking.
+      // An entry may disappear while it is measured; the next look counts again.
       timer = clock.timer(LOOK_MS, () => void look().catch(() => closed.signal.aborted || plan()));
     };
     plan();
@@ -175,7 +175,7 @@ export class OpenView implements View {
   }
 }
 
-/** Entries of an added folder are covered by it. */
+/** What to mark. An added folder's mark covers its entries. */
 function marksOf(paths: readonly ChangedPath[]): Changes['marks'] {
   const folders = new Set(
     paths.filter(({ how, kind }) => how === 'added' && kind === 'folder').map(({ path }) => path),
