@@ -1,4 +1,4 @@
-import type { Mount } from '../security/enclosure/enclosure.ts';
+import type { Mount, RunOptions } from '../security/enclosure/enclosure.ts';
 
 /**
  * Runs a command on a copy-on-write view of the workspace and lands what it changed, whole or not at all. A landing can be
@@ -16,7 +16,10 @@ export interface Landing extends AsyncDisposable {
   /** The landings of a turn, oldest first. */
   ofTurn(session: string, turn: string): readonly KeptLanding[];
   /** Removes undo copies that are older than `before`, and those older than a week while they take more than half of the quota. */
-  sweep(options: { readonly before: number; readonly pace: () => Promise<void> }): Promise<LandingUsage>;
+  sweep(options: {
+    readonly before: number;
+    readonly pace: () => Promise<void>;
+  }): Promise<{ readonly removed: number; readonly bytes: number }>;
 }
 
 export type LandingProbe =
@@ -24,22 +27,10 @@ export type LandingProbe =
   /** `reason` completes "There's no copy-on-write view because …"; `remedy` is a sentence. */
   | { readonly available: false; readonly reason: string; readonly remedy?: string };
 
-/** How many landings lost their undo copies, and the bytes of the remaining copies. */
-export interface LandingUsage {
-  readonly removed: number;
-  readonly bytes: number;
-}
-
-/** What `runEnclosed` needs to run a program on a view. */
-export interface ViewMount {
-  /** Mounts the view in a namespace of its own, then execs the program in the words that follow. */
-  readonly around: readonly string[];
-}
-
 /** A copy-on-write view of the workspace for one command. */
 export interface View extends AsyncDisposable {
   /** `runEnclosed(program, { ...enclosure, mounts: view.over(enclosure.mounts), view: view.mount, … })`. */
-  readonly mount: ViewMount;
+  readonly mount: NonNullable<RunOptions['view']>;
   /**
    * The mounts of a command with the view in the workspace's place. Protected places are writable there because they are judged
    * before they land. Hidden places stay hidden.
@@ -47,9 +38,10 @@ export interface View extends AsyncDisposable {
   over(mounts: readonly Mount[]): readonly Mount[];
   /** Calls `onFull` once if the view exceeds its limit. */
   watch(onFull: () => void): Disposable;
-  /** Lists the changes. Call it when the command's `exit` has resolved, which means that all its processes have ended. */
-  changes(signal: AbortSignal): Promise<Changes>;
-  /** Lists, judges and lands the changes. Rejects only when `signal` aborts before the landing has begun. */
+  /**
+   * Lists, judges and lands the changes. Call it when the command's `exit` has resolved, which means that all its processes have
+   * ended. Rejects only when `signal` aborts before the landing has begun.
+   */
   land(options: LandOptions): Promise<LandingResult>;
 }
 
@@ -95,18 +87,12 @@ export interface Changes {
   readonly marks: readonly { readonly path: string; readonly isFolder: boolean }[];
   /** What needs approval before it lands, beside what git would run. */
   readonly needsApproval: readonly NeedsApproval[];
-  /** Bytes of new and changed files. */
-  readonly bytes: number;
-  /** Bytes that the undo copies will take. */
-  readonly undoBytes: number;
   /** The whole workspace as it will be, readable while `judge` runs. */
   readonly root: string;
   /** Real path of the new entry. Open it with O_NOFOLLOW and O_NONBLOCK, because the command chose what it is. */
   after(path: string): string;
   /** Real path of the old entry. Open it with O_NOFOLLOW and O_NONBLOCK. */
   before(path: string): string;
-  /** Differs if anything that will land differs: inodes, sizes, modes and times. */
-  readonly fingerprint: string;
 }
 
 export interface ChangedPath {

@@ -5,7 +5,7 @@ import { errorMessage } from '../util/errors.ts';
 import { manifestOf } from './apply.ts';
 import { findChanges, type ChangeSet } from './changes.ts';
 import { conflicts } from './conflicts.ts';
-import type { ChangedPath, Changes, LandingResult, LandOptions, NeedsApproval, View, ViewMount } from './contract.ts';
+import type { ChangedPath, Changes, LandingResult, LandOptions, NeedsApproval, View } from './contract.ts';
 import type { WorkspaceLanding } from './landing.ts';
 import { measure, namesIn, NotLandable, Pace } from './tree.ts';
 import { mountMerged, mountsOver, mountWords, viewPrograms, type Layers, type Merged } from './view.ts';
@@ -22,7 +22,7 @@ export interface OpenViewOptions {
 }
 
 export class OpenView implements View {
-  readonly mount: ViewMount;
+  readonly mount: View['mount'];
   readonly #landing: WorkspaceLanding;
   readonly #options: OpenViewOptions;
   readonly #programs: ReadonlyMap<string, string>;
@@ -70,10 +70,6 @@ export class OpenView implements View {
         timer?.[Symbol.dispose]();
       },
     };
-  }
-
-  async changes(signal: AbortSignal): Promise<Changes> {
-    return this.#shown(await this.#list(signal));
   }
 
   async land({ judge, commit, busyFolders, signal, ...row }: LandOptions): Promise<LandingResult> {
@@ -142,10 +138,9 @@ export class OpenView implements View {
 
   #shown(set: ChangeSet): Changes {
     const { layers } = this.#options;
-    const { paths, bytes, undoBytes, fingerprint } = set;
     return {
-      ...{ paths, bytes, undoBytes, fingerprint },
-      marks: marksOf(paths),
+      paths: set.paths,
+      marks: marksOf(set.paths),
       needsApproval: this.#questions(set),
       after: (path) => join(layers.folder, 'upper', path),
       before: (path) => join(layers.workspace, path),
