@@ -334,7 +334,7 @@ describe('/undo', () => {
     expect(undone).toEqual(['b', 'a']);
     expect(text).toContain('- `c.txt`: is as it was before the command');
     expect(text).toContain(
-      '- `a.txt`: not changed: the command is undone whole or not at all, and its files have changed since',
+      '- `a.txt`: not changed: a command is undone as a whole or not at all, and its files have changed since',
     );
     expect(text).toContain('- `b.txt`: not changed: it has changed since');
     expect(text).toContain('- `d.txt`: not changed: no copy of it was kept');

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acquireHomeLock } from '../../src/core/storage/lock.ts';
 import { INFO } from '../gateway/fake-assistant.ts';
 import { ServiceMachine } from '../service/fake-systemd.ts';
+import { describeWith } from '../support/test-with.ts';
 import { writeProgram } from '../support/program-file.ts';
 import { whyNoSmallDisks } from '../support/small-disk.ts';
 import { doctor, faults, furnishedHome, put, startStub, withJournal, type Report, type Row } from './doctor-home.ts';
@@ -54,6 +55,36 @@ describe('assistant doctor tells why there is no sandbox', () => {
       evidence: expect.stringContaining('setting up uid map: Permission denied'),
       remedy,
     });
+  });
+});
+
+describeWith('bubblewrap')('assistant doctor tells whether commands can work on a view of the workspace', () => {
+  const isRoot = process.getuid?.() === 0;
+  const viewRow = ({ checks }: Report): Row | undefined => checks.findLast(({ id }) => id === 'sandbox.works');
+
+  test('they can', async () => {
+    const { line } = await furnishedHome();
+    expect(viewRow(await doctor(line))).toMatchObject({
+      state: 'ok',
+      evidence: 'Commands can work on a copy-on-write view of the workspace.',
+    });
+    expect(readdirSync(join(line.home, 'landings'))).toEqual([]);
+  });
+
+  test.skipIf(!isRoot)("they can't while something is mounted inside the workspace", async () => {
+    const { line, paths } = await furnishedHome();
+    const inside = join(realpathSync(paths.workspace), 'disk');
+    mkdirSync(inside);
+    execFileSync('mount', ['-t', 'tmpfs', 'none', inside]);
+    try {
+      expect(viewRow(await doctor(line))).toMatchObject({
+        state: 'note',
+        evidence: expect.stringContaining(`because ${inside} is a mount inside the workspace`),
+        remedy: 'Mount it elsewhere',
+      });
+    } finally {
+      execFileSync('umount', [inside]);
+    }
   });
 });
 

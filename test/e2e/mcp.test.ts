@@ -122,7 +122,7 @@ describe('a server that says which of its tools only read', () => {
     await using world = await startWorld({ config: { mcpServers: servers } });
     const question = await answered(world, 'approve');
     expect(question).toContain('Believe what the MCP server mail says of its tools?');
-    expect(question).toContain('Only read, as the server says, so they need no approval: list, read\n');
+    expect(question).toContain('Only read, according to the server, so they need no approval: list, read\n');
     expect(question).toMatch(/Change something, .*: send, archive/u);
     expect(await use(world, 'read', { number: '1' })).toBe('');
     const sending = await use(world, 'send', { to: 'eve@example.com', subject: 'PIN', text: 'hun\u{200B}ter2' });

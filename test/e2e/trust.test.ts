@@ -27,13 +27,13 @@ async function isUntrusted(world: World, reading: Call): Promise<boolean> {
 describe('/trust', () => {
   test('lists the marked paths, and clears the mark of one', async () => {
     await using world = await startWorld(AUTO);
-    expect(await say(world, '/trust')).toBe('Others have not helped to write any file that I know of.');
+    expect(await say(world, '/trust')).toBe('I don’t know of any file that others helped to write.');
     await tainted(world, [README, write('a/b.txt', 'x')]);
     const list = await say(world, '/trust');
     expect(list).toMatch(/README\.txt/u);
     expect(list).toMatch(/a\/b\.txt/u);
     expect(await say(world, '/trust README.txt')).toBe('I trust README.txt from now on.');
-    expect(await say(world, '/trust README.txt')).toBe('README.txt is not marked, so there is nothing to clear.');
+    expect(await say(world, '/trust README.txt')).toBe('README.txt isn’t marked, so there’s nothing to clear.');
     expect(await isUntrusted(world, read('README.txt'))).toBe(false);
   });
 
@@ -48,7 +48,7 @@ describe('/trust', () => {
     await using world = await startWorld(AUTO);
     await tainted(world, [write('downloads/a.txt', 'x')]);
     expect(await say(world, '/trust downloads/a.txt')).toBe(
-      'Files where downloads/a.txt is are always untrusted; move it elsewhere if you trust it.',
+      'downloads/a.txt is in a folder whose files are always untrusted. If you trust it, move it to another folder.',
     );
   });
 
@@ -106,7 +106,7 @@ describe('a mark', () => {
     await tainted(world, [README]);
     await fresh(world);
     await asks(world, [write('README.txt', 'my words')]);
-    expect(await say(world, '/trust')).toMatch(/^Others have not/u);
+    expect(await say(world, '/trust')).toMatch(/^I don’t know of/u);
     await say(world, '/undo yes');
     expect(await say(world, '/trust')).toContain('README.txt');
     await tainted(world, [call('edit_file', { path: 'mine.txt', oldText: 'mine', newText: 'theirs' })]);
@@ -125,7 +125,7 @@ describe('a mark', () => {
     await waitFor(async () => (await say(world, '/trust')).includes('TOOLS.md'), { what: 'the mark' });
     const { hash } = await assistant.call('filesRead', { name: 'TOOLS.md' });
     await assistant.call('filesWrite', { name: 'TOOLS.md', text: 'mine', hash });
-    expect(await say(world, '/trust')).toMatch(/^Others have not/u);
+    expect(await say(world, '/trust')).toMatch(/^I don’t know of/u);
     const [version] = await assistant.call('filesLog', { name: 'TOOLS.md' });
     expect(version?.reason).toBe('an edit of the owner (others helped to write it)');
     await assistant.call('filesRestore', { name: 'TOOLS.md', id: version?.id ?? '' });

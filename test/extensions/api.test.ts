@@ -20,8 +20,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-commands.ts':
     'approvalHash CappedFile CHANGED changedBetween Changes CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment findProgram folded guardCommand judgeGit Landing LEFTOVER_NOTE Marks namesIn Program readHostList readWords ResultBits RunOptions runsOthers Verdict View weakest within',
   'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped tokenFinding warning',
-  'api-files.ts':
-    'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable syncDirectory watchFile',
+  'api-files.ts': 'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
   'api-paths.ts':
     'AppError CONTROLS cut cutStart decidePath decodeText encodeText errorMessage harmless imageType Inside looksBinary MOST_IMAGE_BYTES oneLine openEntry PathGuard PathRules pin Pinned plural refused SYNC_CALLS systemClock TextFormat within',

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -104,7 +105,7 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
       `git init -q . && mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch x\\n' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push`,
     );
     expect(asked[0]?.detail).toBe(
-      'Git would run or follow this outside the sandbox:\n- .git/hooks/pre-push: #!/bin/sh\ntouch x\n',
+      'Outside the sandbox, git would run or follow this:\n- .git/hooks/pre-push: #!/bin/sh\ntouch x\n',
     );
   });
 
@@ -154,6 +155,16 @@ describeWith('bubblewrap')('a command in a conversation with untrusted text', ()
       output: expect.stringContaining("None of the command's changes were kept"),
     });
     expect(await textOf('x')).toBe('');
+  });
+
+  // Something else may give up space of the same disk meanwhile.
+  test('a command that is ended by a full disk is not said to have left something', { retry: 3 }, async () => {
+    const { bavail, bsize } = statfsSync(tmpdir());
+    await using full = await untrusted({ limits: { freeBytes: bavail * bsize - 4 * 1024 ** 2 } });
+    const { output } = await full.run('for i in $(seq 100); do head -c 8M /dev/zero > f$i; sleep 0.05; done');
+    expect(output).toBe(
+      "[The command was ended because the disk was almost full.]\n[None of the command's changes were kept because it was ended early.]",
+    );
   });
 
   test('a command that is stopped changes nothing, and the result says so', async () => {

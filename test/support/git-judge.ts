@@ -30,7 +30,7 @@ export async function judged(
 }
 
 /** Git reads nothing of the machine's own settings. */
-export function environment(home: string): NodeJS.ProcessEnv {
+function environment(home: string): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1', TERM: 'xterm' };
 }
 

@@ -61,7 +61,7 @@ export interface Prepared extends Disposable {
 }
 
 /** A home whose view holds the changes of a command, ready to land. */
-export async function prepare(base: string): Promise<Prepared> {
+async function prepare(base: string): Promise<Prepared> {
   const home = mkdtempSync(join(base, 'assistant-test-'));
   const workspace = join(home, 'workspace');
   mkdirSync(workspace);
@@ -103,7 +103,7 @@ function shell([program = '', ...words]: readonly string[], cwd: string): void {
 const CHILD = fileURLToPath(new URL('landing-child.ts', import.meta.url));
 
 /** Kills a process at its n-th step. */
-export async function killed(home: string, phase: Phase, step: number): Promise<'killed' | 'ended'> {
+async function killed(home: string, phase: Phase, step: number): Promise<'killed' | 'ended'> {
   const child = spawn(process.execPath, [CHILD, home, phase, String(step)], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()));

@@ -34,7 +34,7 @@ export interface LandingWorld extends AsyncDisposable {
 }
 
 /** Lands without a question. */
-export const LANDS: Omit<LandOptions, 'signal'> = {
+const LANDS: Omit<LandOptions, 'signal'> = {
   judge: async () => ({ lands: true }),
   commit: () => {},
   busyFolders: () => [],

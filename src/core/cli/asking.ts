@@ -5,45 +5,45 @@ import { flag, type Argument, type Option } from './values.ts';
 type Arguments = Readonly<Record<string, Argument<unknown>>>;
 type Options = Readonly<Record<string, Option<unknown>>>;
 
-/** What an answer is shown with. */
+/** What `show` gets beside the answer. */
 export interface Showing<Given> {
   readonly given: Given;
   /** The home's time zone; null: this machine's. */
   readonly zone: string | null;
-  /** A time of the answer (ms since 1970) in that zone: `localMinute`, `localSecond`. */
+  /** Formats a time (ms since 1970) in that zone, as `localMinute` and `localSecond` do. */
   readonly minute: (at: number) => string;
   readonly second: (at: number) => string;
 }
 
-/** An answer as a person and a program read it. */
+/** An answer for the terminal and, as JSON, for programs. */
 export interface Shown {
   readonly lines: readonly string[];
-  /** For `--json`. @default the answer */
+  /** Printed with `--json`. @default the answer */
   readonly facts?: unknown;
-  /** What makes the lines safe for a terminal. @default `escapeInvisible` */
+  /** Makes the lines safe for a terminal. @default `escapeInvisible` */
   readonly escape?: (text: string) => string;
-  /** @default 0 */
+  /** The exit code. @default 0 */
   readonly code?: number;
 }
 
-/** A command that calls one operation and shows what it answers. Every such command takes `--json`. */
+/** A command that calls one operation and prints the answer. Every such command takes `--json`. */
 export interface AskingRecord<Name extends RequestName, A, O> extends Omit<CommandRecord<A, O>, 'load'> {
   readonly operation: Name;
-  /** @default the arguments and options of the same names that were given */
+  /** The input of the operation. @default the given arguments and options, under their own names */
   readonly input?: (given: Values<A> & Values<O>, now: number) => RequestParams<Name>;
-  /** Imports what shows the answer, when it has come. */
+  /** Imports the function that formats the answer; called once the answer is here. */
   readonly show: () => Promise<
     (answer: RequestResult<Name>, showing: Showing<Values<A> & Values<O>>) => Shown | readonly string[]
   >;
   /** What the help says of `--json`. @default 'as JSON' */
   readonly json?: string;
-  /** What it says where there are no lines. */
+  /** Printed when there are no lines. */
   readonly nothing?: string;
-  /** What an assistant logs that is started for this alone. @default 'warn' */
+  /** Log level of an assistant that is started only for this command. @default 'warn' */
   readonly log?: 'silent';
 }
 
-/** One row of the table that is an operation: it is called, and its answer is shown. */
+/** The row of the command table for a command that calls one operation. */
 export function asking<
   const Name extends RequestName,
   A extends Arguments = Record<never, never>,
@@ -64,7 +64,7 @@ export function asking<
       const { openAssistant, timesOf } = await import('./open.ts');
       const { print } = await import('./print.ts');
       const { home, json, ...rest } = flags;
-      // The names and types of what was given are those of the row.
+      // The row declares these names and types.
       const given = rest as unknown as Values<A> & Values<O>;
       const params = input?.(given, context.clock.now()) ?? defined(rest);
       await using assistant = await openAssistant(context, home, log === undefined ? {} : { log });

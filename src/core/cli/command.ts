@@ -15,10 +15,10 @@ export interface OutputFlags extends HomeFlag {
 /** What a command does: it is given its arguments and options by name, and resolves with the exit code. */
 type Runner<Given> = (given: Given, context: CliContext) => Promise<number>;
 
-/** What the arguments or options of a row are read as, by name. */
+/** The parsed arguments or options of a row, by name. */
 export type Values<T> = { readonly [K in keyof T]: T[K] extends Argument<infer V> | Option<infer V> ? V : never };
 
-/** What a row is made of. */
+/** One row of the command table. */
 export interface CommandRecord<A, O> {
   readonly name: string;
   readonly description: string;

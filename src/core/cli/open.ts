@@ -15,7 +15,7 @@ export function pathsOf(context: CliContext, home: string | undefined): HomePath
   return homePaths(resolveHome({ flag: home, env: context.env }), context.env);
 }
 
-/** How times are shown of a home: in its time zone. */
+/** Formats times in the home's time zone. */
 export async function timesOf(
   context: CliContext,
   home: string | undefined,
@@ -28,7 +28,7 @@ export async function timesOf(
   return { zone, minute: (at) => localMinute(at, zone), second: (at) => localSecond(at, zone) };
 }
 
-/** The time zone in which a home's times are shown, as in `localTime`. */
+/** A home's time zone; null: this machine's. */
 export async function zoneOf(context: CliContext, home: string | undefined): Promise<string | null> {
   const loaded = await loadConfig({
     program: context.program,
@@ -39,8 +39,8 @@ export async function zoneOf(context: CliContext, home: string | undefined): Pro
 }
 
 /**
- * The program with the packages that a person agreed to for a home. Only commands ask for it that can't do without: it runs the
- * code of packages.
+ * The program with the plugin packages that a person approved for a home. Loading them runs their code, so only commands that
+ * need it call this.
  */
 export async function programOfHome(
   { program, env, clock }: Pick<CliContext, 'program' | 'env' | 'clock'>,

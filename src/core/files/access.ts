@@ -205,7 +205,7 @@ export async function writeThrough(
     /** What it was made from. @default nothing */
     readonly read?: FileContent | null;
     readonly before?: ReplacedFile;
-    /** Who else wrote it. @default nobody */
+    /** Another author of the new content. @default none */
     readonly author?: MarkAuthor | null;
   },
   context: ToolContext,
@@ -227,7 +227,7 @@ export async function writeThrough(
     before: replaced === null ? null : { bytes: replaced.bytes, mode, author: known },
     after: bytes,
   });
-  // A folder's name is text as well.
+  // The names of new folders are untrusted text, too.
   const named = [place.path, ...place.newFolders].map((one) => ({ path: one }));
   if (theirs !== null) await marks?.record(named, theirs);
   await (
@@ -241,7 +241,7 @@ export async function writeThrough(
   return written;
 }
 
-/** Whose text a call writes; null: the owner's or the assistant's. */
+/** The author of what a call writes; null: the owner or the assistant. */
 function authorOf({ conversation, person }: ToolContext): MarkAuthor | null {
   if (conversation.taint.untrusted) return 'outside';
   return person.role === 'owner' ? null : person.role;

@@ -7,11 +7,11 @@ export interface TimeSpan {
   readonly to: number;
 }
 
-/** What was found to have changed. */
+/** The result of `changedBetween`. */
 export interface ChangedPaths {
   /** Files, relative to the folder and sorted. */
   readonly files: readonly string[];
-  /** Folders that weren't looked into, because there were too many entries; relative to the folder. */
+  /** Folders that weren't searched because there were too many entries; relative to the folder. */
   readonly unseen: readonly string[];
 }
 

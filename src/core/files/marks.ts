@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Role } from '../bus/messages.ts';
 import { atLeast } from '../security/access/access.ts';
 import { within } from '../security/paths/rules.ts';
@@ -10,7 +10,7 @@ import type { ToolResult } from '../tools/tool.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorCode } from '../util/errors.ts';
 
-/** Whose text a marked path may hold: `outside` is untrusted for everybody, a role for those above it. */
+/** The author of text in a marked path. `outside` is untrusted for everybody; a role's text is untrusted for higher roles. */
 export type MarkAuthor = 'outside' | 'guest' | 'trusted';
 
 export interface MarkedPath {
@@ -27,27 +27,27 @@ export interface MarksOptions {
   readonly workspace: string;
   /** Folders whose files are always untrusted. They need not exist. @default none */
   readonly folders?: readonly string[];
-  /** A file whose text says itself whether it holds untrusted content. @default there is none */
+  /** A file whose own text says whether it holds untrusted content. @default none */
   readonly log?: { readonly path: string; readonly holdsUntrusted: (text: string) => boolean };
 }
 
 export type ResultBits = Pick<ToolResult, 'untrusted' | 'private'>;
 
-/** Where untrusted text of files, and untrusted names of files, come from. */
+/** Sources of untrusted text and names of files, as questions name them. */
 export const TEXT_SOURCE = 'a file that others helped to write';
 export const NAMES_SOURCE = 'file names that others chose';
 
-/** Ends the reason of a version that was kept of a marked file, so that a restore marks the file again. */
+/** Suffix of a version's reason if its file was marked. Restoring that version marks the file again. */
 export const WAS_MARKED = ' (others helped to write it)';
 
 /** Above this many marks, the marks in large folders become one mark of the folder. */
 const MOST_MARKS = 50_000;
 const MOST_IN_FOLDER = 1_000;
-/** More new marks than this are sorted in together. */
+/** More new marks than this are added by sorting everything once. */
 const FEW = 64;
-/** A mark is written before its file is, so a young mark without a file is kept, ms. */
+/** Younger marks are kept even without a file, because a mark is written before its file. */
 const YOUNG_MS = 86_400_000;
-/** How many marks one sweep looks at. */
+/** Marks that one sweep checks. */
 const SWEPT = 5_000;
 
 const RANK: Readonly<Record<MarkAuthor, number>> = { outside: 0, guest: 1, trusted: 2 };
@@ -69,7 +69,7 @@ export class Marks {
   readonly #root: string;
   /** By real path. */
   readonly #marks = new Map<string, Mark>();
-  /** The keys of `#marks`: everything below a folder is one range. */
+  /** The keys of `#marks`, in which everything below a folder is one range. */
   #sorted: string[];
   #foldAt = MOST_MARKS;
   /** The last path that a sweep looked at. */
@@ -127,7 +127,7 @@ export class Marks {
     return this.#options.db.write(() => this.mark(paths, author));
   }
 
-  /** The author of a path that is marked or lies below a marked folder; null: neither. */
+  /** The author of a path that is marked or is below a marked folder; null: neither. */
   authorOf(realPath: string): MarkAuthor | null {
     const own = this.#marks.get(realPath)?.author;
     const above = foldersAbove(realPath).flatMap((folder) => {
@@ -156,17 +156,17 @@ export class Marks {
     return to - from + (this.#marks.has(realFolder) ? 1 : 0);
   }
 
-  /** Whether a folder holds a marked path, is marked or lies below a marked folder. */
+  /** True if a folder holds a marked path, is marked or is below a marked folder. */
   holdsBelow(realFolder: string): boolean {
     return this.count(realFolder) > 0 || this.authorOf(realFolder) !== null;
   }
 
-  /** A path as people read it: relative to the workspace where it lies in it. */
+  /** A path for people: relative to the workspace if it is in it. */
   nameOf(realPath: string): string {
-    return within(this.#root, realPath) ? relative(this.#root, realPath) : realPath;
+    return within(this.#root, realPath) ? realPath.slice(this.#root.length + 1) : realPath;
   }
 
-  /** The real path of one that may be relative to the workspace, also of one that doesn't exist. */
+  /** The real path of a path that may be relative to the workspace and needn't exist. */
   realOf(path: string): string {
     return realOf(this.#real(path));
   }
@@ -182,8 +182,8 @@ export class Marks {
   }
 
   /**
-   * Real paths of the folders whose files are untrusted without a mark, as far as they hold any; with `log` also the log, if
-   * it holds untrusted text now.
+   * Real paths of the folders that aren't empty and whose files are untrusted without a mark. With `log`, also the log if it
+   * holds untrusted text now.
    */
   async places({ log: withLog = false } = {}): Promise<readonly string[]> {
     const { folders = [], log } = this.#options;
@@ -192,7 +192,7 @@ export class Marks {
     return [...filled.flat(), ...(await this.#more()), ...(isLog ? [realOf(log.path)] : [])];
   }
 
-  /** Whether text or a name of one of these files and folders is untrusted for somebody with this role. */
+  /** True if the text or name of one of these files and folders is untrusted for this role. */
   async isUntrusted(realPaths: Iterable<string>, role: Role): Promise<boolean> {
     const paths = [...realPaths];
     if (paths.some((path) => countsFor(this.authorOf(path), role))) return true;
@@ -202,7 +202,7 @@ export class Marks {
     return paths.some((path) => places.some((place) => within(place, path)));
   }
 
-  /** Drops old marks whose paths are gone. Looks at some thousand, from where the last sweep stopped; returns how many. */
+  /** Drops old marks whose paths are gone and returns how many. Checks some thousand, starting where the last sweep stopped. */
   async sweep(pace: () => Promise<void>): Promise<number> {
     const old = this.#options.clock.now() - YOUNG_MS;
     const from = this.#indexOf(this.#swept);
@@ -243,7 +243,7 @@ export class Marks {
     return paths.length;
   }
 
-  /** Makes one mark of the marks in each large folder, the deepest first, until there are few enough. */
+  /** Replaces the marks in each large folder with one mark of the folder, the deepest first, until there are few enough. */
   #fold(): void {
     const counts = new Map<string, number>();
     for (const path of this.#sorted) {
@@ -261,7 +261,7 @@ export class Marks {
       this.#remove(paths);
       this.mark([{ path: folder, isFolder: true }], authors.reduce(weakerOf));
     }
-    // Marks that are spread over many small folders stay; they are looked through again after some more.
+    // Marks that are spread over many small folders stay. The next attempt comes after some more marks.
     this.#foldAt = Math.max(MOST_MARKS, this.#sorted.length + MOST_IN_FOLDER);
   }
 
@@ -285,24 +285,24 @@ export class Marks {
   #real(path: string): string {
     const { workspace } = this.#options;
     const whole = resolve(this.#root, path);
-    return within(workspace, whole) ? join(this.#root, relative(workspace, whole)) : whole;
+    return within(workspace, whole) ? this.#root + whole.slice(workspace.length) : whole;
   }
 }
 
 /**
- * The bits of a result that shows text or names of these files and folders, by their real paths, to somebody with this
- * role. Files that tools may read are private to the owner.
+ * The bits of a result that shows text or names of these files and folders (real paths) to somebody with this role. Files that
+ * tools may read are private to the owner.
  */
 export async function bitsOf(marks: Marks | undefined, realPaths: Iterable<string>, role: Role): Promise<ResultBits> {
   return (await marks?.isUntrusted(realPaths, role)) === true ? { private: true, untrusted: true } : { private: true };
 }
 
-/** Whether text by this author is untrusted for somebody with this role. */
-export function countsFor(author: MarkAuthor | null, role: Role): boolean {
+/** True if text by this author is untrusted for this role. */
+function countsFor(author: MarkAuthor | null, role: Role): boolean {
   return author === 'outside' || (author !== null && !atLeast(author, role));
 }
 
-/** Whose text two texts are together. */
+/** The author of a text that two authors wrote together. */
 export function weakerOf(one: MarkAuthor, other: MarkAuthor): MarkAuthor {
   return RANK[one] <= RANK[other] ? one : other;
 }
@@ -319,7 +319,7 @@ export function asAuthor(author: string): MarkAuthor {
   return author === 'guest' || author === 'trusted' ? author : 'outside';
 }
 
-/** The real path; of a path that doesn't exist, the rest below its nearest folder that does. */
+/** The real path. Of a missing path: the real path of the nearest existing folder, and the rest. */
 function realOf(path: string): string {
   try {
     return realpathSync(path);

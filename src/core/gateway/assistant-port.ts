@@ -46,13 +46,13 @@ export interface ApprovalQuestion {
 export type ApprovalReply = boolean | 'always' | { readonly reason: string };
 
 export interface ConversationOptions {
-  /** Gets the messages to the session, waiting ones first. */
+  /** Receives the messages to the session, waiting ones first. */
   readonly onMessage?: (message: AttachedMessage) => void;
   /** Live events of every turn of the session: text is cumulative, and older ones may be left out. */
   readonly onEvent?: (event: OutboundEvent) => void;
   /**
-   * Answers the questions of every turn of the session; without it no one can be asked. The signal aborts when no answer is
-   * needed any more.
+   * Answers the questions of all turns of the session; without it, nobody can be asked. The signal aborts once no answer is
+   * needed.
    */
   readonly onApproval?: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalReply>;
   /** The texts of files as this editor shows them. @default they are read from the disk and written to it */
@@ -61,9 +61,9 @@ export interface ConversationOptions {
   readonly servers?: readonly EditorServer[];
 }
 
-/** A terminal session that somebody follows until it is disposed of. What was sent goes on then. */
+/** A terminal session, followed until this is disposed of. Turns that are running then continue. */
 export interface Conversation extends Disposable {
-  /** Resolves when the turn that answers this message has ended, however it ended. Aborting the signal stops the turn. */
+  /** Resolves when the turn that answers this message has ended, for whatever reason. Aborting the signal stops the turn. */
   send(input: SendInput, options?: { readonly signal?: AbortSignal }): Promise<TurnSummary>;
 }
 
@@ -88,7 +88,7 @@ export interface CallOptions {
 export interface AssistantPort {
   /** Resolves when it cannot be reached any more; without it that does not happen. */
   readonly lost?: Promise<unknown>;
-  /** Calls one of the operations, with an input that was checked. */
+  /** Calls an operation, with input that has been validated. */
   call<Name extends RequestName>(
     name: Name,
     input: RequestParams<Name>,

@@ -3,7 +3,7 @@ import { AppError } from '../util/errors.ts';
 import { nearest } from '../util/text.ts';
 import type { SendInput } from './assistant-port.ts';
 
-/** Throws `run-invalid` with one sentence when what a message wants of its turn cannot be meant. `known`: the names of all tools. */
+/** Throws `run-invalid` with one sentence if the run options of a message are invalid. `known`: the names of all tools. */
 export function checkRun({ tools, timeoutMs, retries }: SendInput, known: readonly string[]): void {
   if (tools !== undefined) {
     const unknown = tools.find((name) => !known.includes(name));

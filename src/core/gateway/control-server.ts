@@ -41,8 +41,8 @@ export class ClientGone extends Error {
 
 export type Handler = (params: unknown, context: RequestContext) => Promise<unknown>;
 
-/** Said to a program that was started before the assistant became another version. */
-export const OTHER_VERSION = 'This command has another version: end it, and run it again.';
+/** For a program that was started before the assistant was upgraded. */
+export const OTHER_VERSION = 'This command has another version than the assistant. End it and run it again.';
 
 /** Between two looks at the socket, ms. */
 const LOOK_MS = 5_000;

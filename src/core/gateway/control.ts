@@ -106,7 +106,7 @@ function assistantHandlers(assistant: OwnAssistant): Readonly<Record<string, Han
       });
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     },
-    // What the first programs ask while they upgrade to this version, or go back from it.
+    // Programs of the first versions call these two while they upgrade to this version, or return from it.
     info: async () => assistant.call('info', {}),
     send: async (params) => {
       if (!restart.safeParse(params).success) throw new AppError('control-version', OTHER_VERSION);

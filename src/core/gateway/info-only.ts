@@ -4,7 +4,7 @@ import type { OwnAssistant } from './assistant-port.ts';
 import { OperationTable } from './operations/call.ts';
 import { OPERATIONS } from './operations/operations.ts';
 
-/** What says how it is, and refuses everything else. `more`: the operations of extensions. */
+/** An assistant that answers only `info`. `more`: operations of extensions. */
 export function infoOnly(
   more: readonly Operation[],
   info: () => Promise<AssistantInfo>,
@@ -14,7 +14,7 @@ export function infoOnly(
     name === 'info' ? { ...(await info()), transcription: false, operations: ['info'] } : refuse();
   return {
     operations: new OperationTable([...OPERATIONS, ...more]),
-    // What `info` answers is what is asked of it.
+    // `info` is the only operation that returns, and its type is right.
     call: call as OwnAssistant['call'],
     open: refuse,
   };

@@ -81,7 +81,7 @@ export class LocalAssistant implements OwnAssistant {
     };
   }
 
-  /** When the process stops, the turn is left as it is and `connection-lost` is thrown: it continues at the next start. */
+  /** Throws `connection-lost` when the process stops; the turn continues at the next start. */
   async #send(session: string, input: SendInput, signal: AbortSignal | undefined): Promise<TurnSummary> {
     const { bus, channels, tools, newId, clock } = this.#app;
     checkRun(

@@ -1,15 +1,15 @@
 import { JournalStore } from './rows.ts';
 
-/** So many choices among what only outsiders named need no approval in one chat within a day. */
+/** So many free choices has a chat within a day. */
 const MOST = 3;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * The choices among addresses that only outsiders named, which nobody was asked about (table `free_choices`). Each could tell
- * them something, so they are counted by the chat, across conversations.
+ * Counts fetches of addresses that only outsiders named, and choices on web pages, that needed no approval (table
+ * `free_choices`). Which of them are made could spell a secret, so the count is per chat and continues across conversations.
  */
 export class FreeChoices extends JournalStore {
-  /** Whether this call may make one. A call that was counted may be made again, as after a crash. */
+  /** Takes a free choice for this call; false if they are used up. A counted call may be repeated, such as after a crash. */
   take(callId: string, chat: string): Promise<boolean> {
     const { db, clock } = this.journal;
     return db.write(() => {

@@ -1,7 +1,7 @@
 import type { Row } from '../storage/database.ts';
 import { JournalStore } from './rows.ts';
 
-/** `landing` and `taking-back` are unfinished. `lost`: the folder of an unfinished one is gone. */
+/** `landing` and `taking-back` are unfinished. `lost`: the landing was unfinished and its folder is gone. */
 export type LandingState = 'landing' | 'taking-back' | 'landed' | 'taken-back' | 'undone' | 'lost';
 
 export interface LandingRecord {
@@ -21,14 +21,14 @@ export interface LandingRecord {
   readonly undoBytes: number;
   /** False: its undo copies were too large to keep. */
   readonly isKept: boolean;
-  /** When it began and when it was done, by the clock of the workspace's file system. */
+  /** Begin and end, by the clock of the workspace's file system. */
   readonly begunNs: bigint;
   readonly doneNs: bigint | null;
 }
 
-/** The rows of landings: written before the first entry of the workspace is replaced, removed with the undo copies. */
+/** The rows of landings. Each is written before the first entry of the workspace is replaced, and removed with its undo copies. */
 export class Landings extends JournalStore {
-  /** Durable when it resolves. `also` writes in the same transaction. */
+  /** Adds the row, durable when this resolves. `also` writes in the same transaction. */
   begin(record: LandingRecord, also: () => void): Promise<void> {
     return this.journal.db.write(() => {
       this.journal.db.run(
@@ -71,7 +71,7 @@ export class Landings extends JournalStore {
     return row && recordOf(row);
   }
 
-  /** Without those that undo others, oldest first. */
+  /** The landings of a turn, oldest first, without those that undo others. */
   ofTurn(session: string, turn: string): readonly LandingRecord[] {
     const sql = 'SELECT * FROM landings WHERE session = ? AND turn = ? AND undoes IS NULL ORDER BY id';
     return this.journal.db.all(sql, session, turn).map(recordOf);
@@ -83,7 +83,7 @@ export class Landings extends JournalStore {
     return this.journal.db.all(sql).map(recordOf);
   }
 
-  /** When each later undo began and was done. */
+  /** Begin and end of each later undo. */
   undosAfter(id: string): readonly { readonly from: bigint; readonly to: bigint }[] {
     const sql = 'SELECT begun_ns, done_ns FROM landings WHERE id > ? AND undoes IS NOT NULL AND done_ns IS NOT NULL';
     return this.journal.db
@@ -101,6 +101,11 @@ export class Landings extends JournalStore {
   ages(): ReadonlyMap<string, number> {
     const rows = this.journal.db.all('SELECT id, at FROM landings');
     return new Map(rows.map((row) => [row.text('id'), row.number('at')]));
+  }
+
+  /** Records that a landing's undo copies have been removed. */
+  lose(id: string): Promise<number> {
+    return this.journal.db.write(() => this.journal.db.run('UPDATE landings SET is_kept = 0 WHERE id = ?', id));
   }
 
   remove(id: string): Promise<number> {

@@ -14,13 +14,13 @@ import { basename, dirname, join } from 'node:path';
 import { modeOf, type Change } from './changes.ts';
 import { statAt, type Pace } from './tree.ts';
 
-/** A step of a landing as its row has it. */
+/** A step of a landing, as stored in its row. */
 export interface Step {
   readonly path: string;
   readonly op: Change['op'];
-  /** The new entry's name below `source`. */
+  /** The new entry's path below `source`. */
   readonly from: string;
-  /** The old entry's name below `saved`. */
+  /** The old entry's path below `saved`. */
   readonly keep: string;
   /** Inode of the new entry and of the old one. */
   readonly now: string | null;
@@ -47,21 +47,22 @@ export interface Manifest {
 }
 
 /** Another program replaced an entry in the middle of a landing. */
-export class Replaced extends Error {}
+class Replaced extends Error {}
 
 export interface ApplyOptions {
   readonly pace: Pace;
-  /** What is neither the old nor the new entry is kept as `KEEP.foreign` instead of ending the landing. @default false */
+  /** Keeps an entry that is neither the old nor the new one as `KEEP.foreign` instead of throwing. @default false */
   readonly keepsForeign?: boolean;
   /** Called after each change on disk. */
   readonly onStep: () => void;
 }
 
-/** What a landing of these changes does, in its order. Folders that must be opened for it get a closing step. */
-export function manifestOf(
+/** The steps of a landing, in order. Folders that must be made writable for it get a step at the end that restores their mode. */
+export async function manifestOf(
   changes: readonly Change[],
   { workspace, source, saved }: Omit<Manifest, 'steps'>,
-): Manifest {
+  pace: Pace,
+): Promise<Manifest> {
   const attributes = new Map(changes.filter(({ op }) => op === 'attributes').map((change) => [change.path, change]));
   const entries = changes.filter(({ op }) => op !== 'attributes');
   for (const path of new Set(entries.map((change) => dirname(change.path)))) {
@@ -72,16 +73,13 @@ export function manifestOf(
     attributes.set(path, { path, op: 'attributes', old: { ...old, ...facts }, mode: old.mode, isFolder: true });
   }
   const closing = [...attributes.values()].sort((a, b) => b.path.length - a.path.length);
-  const steps = [...entries, ...closing].map(({ path, op, old, mode, isFolder, mtime }, i): Step => {
+  const steps: Step[] = [];
+  for (const { path, op, old, mode, isFolder, mtime } of [...entries, ...closing]) {
+    await pace.step();
     const fresh = op === 'put' ? statAt(join(source, path)) : undefined;
-    return {
-      path,
-      op,
-      from: path,
-      keep: String(i),
-      mode,
-      nowIsFolder: isFolder,
-      setsMtime: mtime !== undefined,
+    steps.push({
+      ...{ path, op, from: path, mode, nowIsFolder: isFolder, setsMtime: mtime !== undefined },
+      keep: String(steps.length),
       now: fresh?.ino.toString() ?? null,
       old: old?.ino ?? null,
       oldIsFolder: old?.isFolder ?? false,
@@ -90,12 +88,12 @@ export function manifestOf(
       oldMtime: Number(old?.mtimeNs ?? 0n) / 1e9,
       size: Number(fresh?.size ?? 0n),
       oldSize: old?.size ?? 0,
-    };
-  });
+    });
+  }
   return { workspace, source, saved, steps };
 }
 
-/** The manifest that takes a landing back: its saved entries are the source. @param nameOf what its new entries will be called */
+/** The manifest that reverts a landing, with the saved entries as its source. `nameOf`: where it puts the landing's new entries. */
 export function inverse(
   { workspace, saved, steps }: Manifest,
   savedNow: string,
@@ -126,7 +124,7 @@ export function inverse(
   };
 }
 
-/** Makes the changes of a manifest, and is idempotent: recovery calls it again. Throws `Replaced` when an entry isn't the old one. */
+/** Applies a manifest. Idempotent, because recovery calls it again. Throws `Replaced` if an entry isn't the old one. */
 export async function apply(
   { workspace, source, saved, steps }: Manifest,
   { pace, keepsForeign = false, onStep }: ApplyOptions,
@@ -176,7 +174,7 @@ function one(
   if (fresh !== undefined) move(from, target, fresh, step.mode);
 }
 
-/** A link leaves no moment without the file. Where links are refused, as for another user's file, the file is moved. */
+/** Links the file, so that it is never missing. Where a link is refused, as for another user's file, moves it. */
 function saveFile(target: string, keep: string): void {
   try {
     linkSync(target, keep);
@@ -185,7 +183,7 @@ function saveFile(target: string, keep: string): void {
   }
 }
 
-/** A folder that changes its parent must itself be writable. */
+/** Renames an entry. A folder must be writable to get another parent. */
 function move(from: string, to: string, what: BigIntStats, mode = modeOf(what)): void {
   const isClosed = what.isDirectory() && !isOpen(modeOf(what));
   if (isClosed) change(from, what.ino.toString(), 0o700);
@@ -195,10 +193,10 @@ function move(from: string, to: string, what: BigIntStats, mode = modeOf(what)):
 
 const isOpen = (mode: number): boolean => (mode & 0o300) === 0o300;
 
-/** Opens an entry without following a link and without rights to its content. */
+/** Opens an entry itself, without permission to read it. */
 const O_PATH = 0o10000000;
 
-/** Sets mode and mtime of an entry, if it still is the one with this inode. */
+/** Sets the mode and mtime of an entry, if it still has this inode. */
 function change(path: string, ino: string | null, mode: number, mtime: number | null = null): void {
   if (statAt(path) === undefined) return;
   const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
@@ -213,8 +211,8 @@ function change(path: string, ino: string | null, mode: number, mtime: number | 
 }
 
 /**
- * Takes back what has happened of a landing, and is idempotent like `apply`. The new entries return to the source. What was
- * replaced meanwhile is kept beside them as `NAME.foreign`.
+ * Reverts the steps of a landing that have happened; idempotent like `apply`. New entries return to the source. Entries that
+ * another program has put in their place are kept beside them as `NAME.foreign`.
  */
 export async function takeBack(manifest: Manifest, options: ApplyOptions): Promise<void> {
   const happened = new Set<string>();
@@ -226,7 +224,7 @@ export async function takeBack(manifest: Manifest, options: ApplyOptions): Promi
     const [there, saved] = [statAt(target), statAt(keep)];
     const isWaiting = step.op === 'put' && statAt(join(manifest.source, step.from)) !== undefined;
     if (isWaiting && saved !== undefined && there === undefined) {
-      // Moved aside, and nothing has come in its place yet.
+      // The old entry was moved aside, and nothing has taken its place yet.
       move(keep, target, saved, step.oldMode);
       options.onStep();
     } else if (isWaiting && saved?.isDirectory() === false && there?.ino === saved.ino) {
@@ -240,9 +238,7 @@ export async function takeBack(manifest: Manifest, options: ApplyOptions): Promi
   await apply({ ...back, steps }, { ...options, keepsForeign: true });
 }
 
-/**
- * Whether an interrupted landing can be finished: everything that it hasn't touched yet is as it was when its row was written.
- */
+/** True if an interrupted landing can be finished: the entries that it hasn't touched yet are as they were when its row was written. */
 export async function canFinish({ workspace, source, saved, steps }: Manifest, pace: Pace): Promise<boolean> {
   using folders = new Folders(workspace);
   for (const step of steps) {
@@ -259,8 +255,8 @@ const isOld = (step: Step, there: BigIntStats): boolean =>
   there.ino.toString() === step.old &&
   (there.isDirectory() || (Number(there.size) === step.oldSize && Number(there.mtimeNs) / 1e9 === step.oldMtime));
 
-/** Opens folder by folder without following links, so that a swapped link can't lead a rename out of the workspace. */
-export class Folders implements Disposable {
+/** Opens folders one by one without following links, so that a swapped link can't lead a rename out of the workspace. */
+class Folders implements Disposable {
   readonly #open = new Map<string, number>();
   readonly #root: number;
   /** Descriptors held at once. */
@@ -270,7 +266,7 @@ export class Folders implements Disposable {
     this.#root = openSync(root, constants.O_DIRECTORY | O_PATH);
   }
 
-  /** A path of this entry that stays valid until the next call. */
+  /** A path to this entry that is valid until the next call. */
   at(path: string): string {
     if (this.#open.size > Folders.#most) this.#closeAll();
     return `/proc/self/fd/${this.#fd(dirname(path))}/${basename(path)}`;

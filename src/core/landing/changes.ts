@@ -39,7 +39,7 @@ export interface ChangeSet {
   readonly fingerprint: string;
 }
 
-/** A replaced folder with this many entries is swapped as a whole. In smaller ones each entry lands by itself. */
+/** A replaced folder with at least this many entries is swapped as a whole. In smaller ones each entry lands separately. */
 const SWAP_ENTRIES = 64;
 const CHUNK_BYTES = 1024 ** 2;
 /** A change set is one row of the journal. */
@@ -53,7 +53,7 @@ interface Walked {
   readonly entries: number;
 }
 
-/** Lists the changes: what the upper layer holds, and lower names that the merged tree doesn't show. */
+/** Lists the changes: the upper layer's entries, and lower names that the merged tree doesn't show. */
 export async function findChanges(
   { upper, lower, merged }: { readonly upper: string; readonly lower: string; readonly merged: string },
   pace: Pace,
@@ -153,7 +153,7 @@ export async function findChanges(
   return { changes, paths, bytes, undoBytes, fingerprint: print.digest('hex') };
 }
 
-/** Two different names that aren't valid UTF-8 can look the same to Node, so a removed one might go unnoticed. */
+/** Throws if a removed name might go unnoticed: two names that aren't valid UTF-8 can look the same to Node. */
 function requireText(rel: string, lowerNames: readonly string[], mergedNames: ReadonlySet<string>): void {
   const odd = lowerNames.filter((name) => name.includes('\uFFFD'));
   if (odd.length > new Set(odd).size || odd.some((name) => !mergedNames.has(name)))
@@ -180,7 +180,7 @@ function shallow(path: string, before: BigIntStats): Old {
   };
 }
 
-/** SQLite's shared memory belongs to whoever has the database open, and SQLite rebuilds it. */
+/** True for SQLite's shared-memory file, which belongs to the processes that have the database open. SQLite rebuilds it. */
 const isDatabaseIndex = (name: string, siblings: readonly string[]): boolean =>
   name.endsWith('-shm') && siblings.includes(name.slice(0, -4));
 
@@ -191,7 +191,7 @@ export const modeOf = (stats: BigIntStats): number => Number(stats.mode & 0o7777
 const kindOf = (stats: BigIntStats): ChangedPath['kind'] =>
   stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other';
 
-/** True after a copy-up without a write. Programs can set mtime and size, so bytes decide. */
+/** True after a copy-up without a write. Programs can set mtime and size, so the bytes are compared. */
 async function hasSameBytes(
   upper: string,
   now: BigIntStats,
@@ -215,7 +215,7 @@ async function hasSameBytes(
     return true;
   } catch (error) {
     if (error instanceof NotLandable || pace.isAborted) throw error;
-    // One of them can't be read: then it counts as changed.
+    // A file that can't be read counts as changed.
     return false;
   }
 }

@@ -6,13 +6,13 @@ import type { Change } from './changes.ts';
 import { measure, namesIn, statAt, type Pace } from './tree.ts';
 import { offsetOf, type Layers } from './view.ts';
 
-/** Files that SQLite keeps beside a database and that hold part of its content. */
+/** Suffixes of the files beside a SQLite database that hold part of its content. */
 const JOURNALS = ['-wal', '-journal'];
 const INDEX = '-shm';
-/** The difference of two clocks, one of which counts whole milliseconds. */
+/** One of the two clocks counts whole milliseconds. */
 const CLOCK_SLACK_MS = 5;
 
-/** Why a change set can't land: what changed in the workspace since the view began. Empty when it can. Hold the workspace's lock. */
+/** Why a change set can't land: what has changed in the workspace since the view's start. Hold the workspace's lock. */
 export async function conflicts(
   { workspace, startNs, offsetMs }: Pick<Layers, 'workspace' | 'startNs' | 'offsetMs'>,
   changes: readonly Change[],
@@ -89,8 +89,8 @@ function isDatabase(path: string): boolean {
   return head.toString('latin1') === 'SQLite format 3\0';
 }
 
-/** Files of the workspace that another process holds open for writing; only this user's processes can be seen. */
-export function openForWriting(workspace: string): ReadonlySet<string> {
+/** Files of the workspace that another process has open for writing. Only this user's processes are visible. */
+function openForWriting(workspace: string): ReadonlySet<string> {
   const found = new Set<string>();
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/u.test(name) && name !== String(process.pid))) {
     try {
@@ -102,7 +102,7 @@ export function openForWriting(workspace: string): ReadonlySet<string> {
         if (access !== constants.O_RDONLY) found.add(path);
       }
     } catch {
-      // Ended meanwhile, or another user's.
+      // The process has ended, or is another user's.
     }
   }
   return found;

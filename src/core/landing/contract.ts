@@ -1,4 +1,4 @@
-import type { Mount } from '../security/enclosure/enclosure.ts';
+import type { Mount, RunOptions } from '../security/enclosure/enclosure.ts';
 
 /**
  * Runs a command on a copy-on-write view of the workspace and lands what it changed, whole or not at all. A landing can be
@@ -9,14 +9,17 @@ export interface Landing extends AsyncDisposable {
   probe(): Promise<LandingProbe>;
   /** Throws `no-view` with a sentence where there are no views. Dispose of the view in any case: that discards what didn't land. */
   open(options: { readonly signal: AbortSignal; readonly mostBytes?: number }): Promise<View>;
-  /** Finishes or takes back the landings that the end of an earlier process interrupted, and discards its views. Never rejects. */
+  /** Finishes or reverts the landings that an earlier process left unfinished, and discards its views. Never rejects. */
   recover(): Promise<void>;
   /** Lands the inverse of a landing. */
   undo(id: string, signal: AbortSignal): Promise<UndoneLanding>;
   /** The landings of a turn, oldest first. */
   ofTurn(session: string, turn: string): readonly KeptLanding[];
-  /** Removes undo copies older than 90 days. */
-  sweep(options: { readonly before: number; readonly pace: () => Promise<void> }): Promise<LandingUsage>;
+  /** Removes undo copies that are older than `before`, and those older than a week while they take more than half of the quota. */
+  sweep(options: {
+    readonly before: number;
+    readonly pace: () => Promise<void>;
+  }): Promise<{ readonly removed: number; readonly bytes: number }>;
 }
 
 export type LandingProbe =
@@ -24,32 +27,21 @@ export type LandingProbe =
   /** `reason` completes "There's no copy-on-write view because …"; `remedy` is a sentence. */
   | { readonly available: false; readonly reason: string; readonly remedy?: string };
 
-/** Bytes and number of the kept undo copies. */
-export interface LandingUsage {
-  readonly removed: number;
-  readonly bytes: number;
-}
-
-/** What `runEnclosed` needs to run a program on a view. */
-export interface ViewMount {
-  /** Mounts the view in a namespace of its own, then becomes the program in the words that follow. */
-  readonly around: readonly string[];
-}
-
 /** A copy-on-write view of the workspace for one command. */
 export interface View extends AsyncDisposable {
   /** `runEnclosed(program, { ...enclosure, mounts: view.over(enclosure.mounts), view: view.mount, … })`. */
-  readonly mount: ViewMount;
+  readonly mount: NonNullable<RunOptions['view']>;
   /**
    * The mounts of a command with the view in the workspace's place. Protected places are writable there because they are judged
    * before they land. Hidden places stay hidden.
    */
   over(mounts: readonly Mount[]): readonly Mount[];
-  /** Calls `onFull` once when the view holds more than its limit. */
+  /** Calls `onFull` once if the view exceeds its limit. */
   watch(onFull: () => void): Disposable;
-  /** Lists the changes. Call it when the command's `exit` has resolved, which means that all its processes have ended. */
-  changes(signal: AbortSignal): Promise<Changes>;
-  /** Lists, judges and lands the changes. Rejects only when `signal` aborts before the landing has begun. */
+  /**
+   * Lists, judges and lands the changes. Call it when the command's `exit` has resolved, which means that all its processes have
+   * ended. Rejects only when `signal` aborts before the landing has begun.
+   */
   land(options: LandOptions): Promise<LandingResult>;
 }
 
@@ -61,7 +53,7 @@ export interface LandOptions {
   readonly judge: (changes: Changes, signal: AbortSignal, again: boolean) => Promise<Verdict>;
   /** Called in the journal's transaction that makes the landing final: the place for marks. Must be synchronous. */
   readonly commit: (changes: Changes) => void;
-  /** Real folders in which background processes of ours are running. A landing replaces or removes none of them. */
+  /** Real paths of folders in which our background processes are running. A landing never replaces or removes them. */
   readonly busyFolders: () => readonly string[];
   readonly session: string;
   readonly turn: string;
@@ -77,13 +69,13 @@ export type Verdict = { readonly lands: true } | { readonly lands: false; readon
 export type LandingResult =
   /** `id` is undefined where nothing has changed. */
   | { readonly landed: LandedFacts }
-  /** A sentence for the model: what stood in the way, and what to do. */
+  /** A sentence for the model: why nothing landed, and what to do. */
   | { readonly notLanded: string };
 
 export interface LandedFacts {
   readonly id?: string;
   readonly paths: readonly ChangedPath[];
-  /** False: the changes were larger than the undo store allows, and their approval said so. */
+  /** False if the undo copies didn't fit into the undo store; the approval said so. */
   readonly canUndo: boolean;
 }
 
@@ -94,22 +86,16 @@ export interface Changes {
    * Parents come before their entries.
    */
   readonly paths: readonly ChangedPath[];
-  /** What a mark is set for: added folders as a whole, other added and changed files by themselves. */
+  /** What to mark: added folders as a whole, and other added or changed files. */
   readonly marks: readonly { readonly path: string; readonly isFolder: boolean }[];
   /** What needs approval before it lands, beside what git would run. */
   readonly needsApproval: readonly NeedsApproval[];
-  /** Bytes of new and changed files. */
-  readonly bytes: number;
-  /** Bytes that the undo copies will take. */
-  readonly undoBytes: number;
-  /** Where the whole workspace can be read as it will be, for as long as `judge` takes. */
+  /** The whole workspace as it will be, readable while `judge` runs. */
   readonly root: string;
-  /** Real path of what will be there. Open it with O_NOFOLLOW and O_NONBLOCK: the command decided what it is. */
+  /** Real path of the new entry. Open it with O_NOFOLLOW and O_NONBLOCK, because the command chose what it is. */
   after(path: string): string;
-  /** Real path in the workspace. Open it with O_NOFOLLOW and O_NONBLOCK. */
+  /** Real path of the old entry. Open it with O_NOFOLLOW and O_NONBLOCK. */
   before(path: string): string;
-  /** Tells two change sets apart: inodes, sizes, modes and times of everything that will land. */
-  readonly fingerprint: string;
 }
 
 export interface ChangedPath {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, existsSync, mkdirSync, readdirSync, realpathSync, statfsSync } from 'node:fs';
+import { constants, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Journal } from '../journal/journal.ts';
@@ -12,11 +12,11 @@ import type { Logger } from '../util/log.ts';
 import { Slots } from '../util/slots.ts';
 import { apply, canFinish, inverse, takeBack, type Manifest, type Step } from './apply.ts';
 import type { KeptLanding, Landing, LandingProbe, UndoneLanding } from './contract.ts';
-import { selfTest } from './self-test.ts';
-import { existingStores, findStore } from './store.ts';
+import { probeViews, whyMounted } from './self-test.ts';
+import { existingStores } from './store.ts';
 import { measure, NotLandable, Pace, statAt } from './tree.ts';
 import { OpenView } from './open-view.ts';
-import { makeLayers, momentIn, mountsBelow, removeTree, viewPrograms } from './view.ts';
+import { makeLayers, momentIn, removeTree, viewPrograms } from './view.ts';
 
 export interface LandingOptions {
   readonly workspace: string;
@@ -24,22 +24,22 @@ export interface LandingOptions {
   readonly journal: Pick<Journal, 'landings'>;
   /** Null: commands run without one, so there are no views. */
   readonly sandbox: Pick<Sandbox, 'probe'> | null;
-  /** What needs approval, relative to the workspace. */
+  /** Changes to these paths need approval. Relative to the workspace. */
   readonly protectedPlaces: readonly string[];
   readonly clock: Clock;
   readonly newId: () => string;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Of all undo copies together. @default 2 GiB */
+  /** Limit for all undo copies together. @default 2 GiB */
   readonly quotaBytes?: number;
-  /** Called after each change on disk: a test ends the process there. */
+  /** Called after each change on disk, so that tests can end the process there. */
   readonly onStep?: () => void;
 }
 
-const OVERLAYFS = 0x794c7630;
-const VOLUME = 'Put the workspace on a disk of its own, in Docker on a volume that holds the whole home.';
 const GIB = 1024 ** 3;
 const LOCK_MS = 60_000;
-/** So many entries are synced one by one; more take one sync of the whole file system. */
+/** Younger undo copies never make room for others: whoever fills the store can't take back the chance to undo. */
+const RECENT_MS = 7 * 86_400_000;
+/** Above this many entries, the whole file system is synced instead of each one. */
 const SYNCED_SINGLY = 32;
 
 /** Landings in one workspace. */
@@ -52,7 +52,7 @@ export class WorkspaceLanding implements Landing {
   readonly quotaBytes: number;
   readonly onStep: () => void;
   readonly #lock = new Slots(1);
-  #tested: Promise<LandingProbe & { readonly store?: string }> | undefined;
+  #tested: ReturnType<typeof probeViews> | undefined;
 
   constructor(options: LandingOptions) {
     this.options = options;
@@ -61,7 +61,7 @@ export class WorkspaceLanding implements Landing {
   }
 
   async probe(): Promise<LandingProbe> {
-    return obstacle(realpathSync(this.options.workspace)) ?? (await (this.#tested ??= this.#test()));
+    return whyMounted(this.options.workspace) ?? (await (this.#tested ??= probeViews(this.options)));
   }
 
   async open({ signal, mostBytes = 2 * GIB }: Parameters<Landing['open']>[0]): Promise<OpenView> {
@@ -87,10 +87,10 @@ export class WorkspaceLanding implements Landing {
           await this.#finish(record, workspace);
         } catch (error) {
           const reason = errorMessage(error);
-          log.error('landing: not finished; the next start tries again', { id: record.id, reason });
+          log.error('landing: recovery of one failed; the next start tries again', { id: record.id, reason });
         }
       }
-      // What has no row never landed, and nothing holds it since its process has ended.
+      // A folder without a row never landed, and its process has ended.
       const known = journal.landings.ages();
       for (const store of existingStores(home, workspace)) {
         for (const id of readdirSync(store).filter((name) => !known.has(name))) await this.discard(join(store, id));
@@ -137,15 +137,21 @@ export class WorkspaceLanding implements Landing {
   }
 
   async sweep({ before, pace }: Parameters<Landing['sweep']>[0]): ReturnType<Landing['sweep']> {
-    const { landings } = this.options.journal;
+    const { journal, clock } = this.options;
+    const { landings } = journal;
     let removed = 0;
     for (const [id, at] of landings.ages()) {
       await pace();
-      if (at >= before || ['landing', 'taking-back'].includes(landings.get(id)?.state ?? '')) continue;
+      const isOld = at < before;
+      const isInTheWay = at < clock.now() - RECENT_MS && landings.keptBytes() > this.quotaBytes / 2;
+      if (!isOld && !isInTheWay) continue;
+      const record = landings.get(id);
+      if (record === undefined || record.state === 'landing' || record.state === 'taking-back') continue;
       const folder = this.#folderOf(id);
       if (folder !== undefined) await this.discard(folder);
-      await landings.remove(id);
-      removed += 1;
+      if (isOld) await landings.remove(id);
+      else if (record.isKept) await landings.lose(id);
+      if (isOld || record.isKept) removed += 1;
     }
     return { removed, bytes: landings.keptBytes() };
   }
@@ -155,13 +161,13 @@ export class WorkspaceLanding implements Landing {
     (await this.#lock.hold())[Symbol.dispose]();
   }
 
-  /** The workspace is this caller's alone. Rejects after a minute, or with the signal's reason. */
+  /** Takes the workspace's lock. Rejects after a minute, or with the signal's reason. */
   async lock(signal: AbortSignal): Promise<Disposable> {
     using late = deadline(this.options.clock, LOCK_MS, 'the wait for the workspace');
     return await this.#lock.hold(AbortSignal.any([signal, late.signal]));
   }
 
-  /** Writes the row, lands and notes the end; a sentence's end tells why everything was taken back. Hold the lock. */
+  /** Writes the row, applies the steps and records the end. Returns why everything was reverted (a clause), if it was. Hold the lock. */
   async applyRow(
     record: Omit<LandingRecord, 'at' | 'state' | 'steps' | 'begunNs' | 'doneNs'>,
     manifest: Manifest,
@@ -178,7 +184,7 @@ export class WorkspaceLanding implements Landing {
     try {
       await apply(manifest, { pace: new Pace(clock), onStep: this.onStep });
     } catch (error) {
-      log.warn('landing: taken back', { id: row.id, reason: errorMessage(error) });
+      log.warn('landing: reverted', { id: row.id, reason: errorMessage(error) });
       await this.#takeBack(row, manifest);
       return errorMessage(error);
     }
@@ -186,7 +192,7 @@ export class WorkspaceLanding implements Landing {
     return undefined;
   }
 
-  /** Makes files and the names in folders durable: few one by one, more by syncing the file system that holds `within`. */
+  /** Makes files and folders durable: a few one by one, more by syncing the file system of `within`. */
   async sync(paths: ReadonlySet<string>, within: string): Promise<void> {
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const singly = async (): Promise<boolean> => {
@@ -205,7 +211,7 @@ export class WorkspaceLanding implements Landing {
     if (code !== 0) throw new AppError('no-view', "the disk didn't confirm the new files");
   }
 
-  /** Never rejects: what can't be removed now is removed at the next start. */
+  /** Removes a folder of the store. Never rejects: the next start removes what couldn't be removed. */
   async discard(folder: string): Promise<void> {
     try {
       await removeTree(folder);
@@ -241,7 +247,7 @@ export class WorkspaceLanding implements Landing {
     const folder = this.#folderOf(record.id);
     const origin = record.undoes === null ? undefined : this.#folderOf(record.undoes);
     if (folder === undefined || (record.undoes !== null && origin === undefined)) {
-      log.error('landing: the folder of an unfinished one is gone', {
+      log.error('landing: folder of an unfinished landing is gone', {
         id: record.id,
         paths: record.paths.slice(0, 10),
       });
@@ -258,10 +264,10 @@ export class WorkspaceLanding implements Landing {
     } else {
       await this.#takeBack(record, manifest);
     }
-    log.info('landing: an interrupted one is finished', { id: record.id, landed: goesOn });
+    log.info('landing: interrupted landing finished', { id: record.id, landed: goesOn });
   }
 
-  /** Paths that something other than a later undo has changed since the landing. */
+  /** Paths that have changed since the landing, other than by a later undo. */
   async #changedSince({ id, doneNs }: LandingRecord, back: Manifest, pace: Pace): Promise<readonly string[]> {
     const undos = this.options.journal.landings.undosAfter(id);
     const isOwn = (ns: bigint): boolean => ns <= (doneNs ?? 0n) || undos.some(({ from, to }) => from <= ns && ns <= to);
@@ -286,42 +292,9 @@ export class WorkspaceLanding implements Landing {
       .map((store) => join(store, id))
       .find((folder) => existsSync(join(folder, 'saved')));
   }
-
-  async #test(): Promise<LandingProbe & { readonly store?: string }> {
-    const { sandbox, home, clock } = this.options;
-    try {
-      const workspace = realpathSync(this.options.workspace);
-      const probe = await sandbox?.probe();
-      if (probe === undefined) return no('commands run without a sandbox');
-      if (!probe.available) return no('there is no sandbox');
-      const programs = viewPrograms();
-      if (typeof programs === 'string') return no(`${programs} isn't installed`);
-      const store = findStore(home, workspace);
-      if (store === undefined) return no(`nothing can be moved from ${home} into the workspace`, VOLUME);
-      const trouble = await selfTest({ store, workspace, programs, engine: probe.engine, clock });
-      return trouble === undefined ? { available: true, store } : no(trouble);
-    } catch (error) {
-      return no(errorMessage(error));
-    }
-  }
 }
 
-const no = (reason: string, remedy?: string): LandingProbe & { readonly available: false } => ({
-  available: false,
-  reason,
-  ...(remedy === undefined ? {} : { remedy }),
-});
-
-/** What can be seen without a test to stand in the way of views of this workspace (a real path). */
-export function obstacle(workspace: string): (LandingProbe & { readonly available: false }) | undefined {
-  const programs = viewPrograms();
-  if (typeof programs === 'string') return no(`${programs} isn't installed`, 'Install util-linux and coreutils.');
-  if (statfsSync(workspace).type === OVERLAYFS) return no('the workspace is on overlayfs', VOLUME);
-  const [mount] = mountsBelow(workspace);
-  return mount === undefined ? undefined : no(`${mount} is a mount inside the workspace`, 'Mount it elsewhere.');
-}
-
-/** The manifest of a row; a restored home may be elsewhere than it was. */
+/** The manifest of a row. Paths are made anew, because a restored home may be in another place. */
 function manifestIn(folder: string, workspace: string, steps: string): Manifest {
   const source = join(folder, 'upper');
   return { workspace, source, saved: join(folder, 'saved'), steps: JSON.parse(steps) as Step[] };

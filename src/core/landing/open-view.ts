@@ -5,14 +5,14 @@ import { errorMessage } from '../util/errors.ts';
 import { manifestOf } from './apply.ts';
 import { findChanges, type ChangeSet } from './changes.ts';
 import { conflicts } from './conflicts.ts';
-import type { ChangedPath, Changes, LandingResult, LandOptions, NeedsApproval, View, ViewMount } from './contract.ts';
+import type { ChangedPath, Changes, LandingResult, LandOptions, NeedsApproval, View } from './contract.ts';
 import type { WorkspaceLanding } from './landing.ts';
 import { measure, namesIn, NotLandable, Pace } from './tree.ts';
 import { mountMerged, mountsOver, mountWords, viewPrograms, type Layers, type Merged } from './view.ts';
 
 const LOOK_MS = 500;
 const NOTHING: ChangeSet = { changes: [], paths: [], bytes: 0, undoBytes: 0, fingerprint: '' };
-/** Conflicts that the model is told. */
+/** The model is told at most this many conflicts. */
 const SHOWN = 5;
 
 export interface OpenViewOptions {
@@ -22,7 +22,7 @@ export interface OpenViewOptions {
 }
 
 export class OpenView implements View {
-  readonly mount: ViewMount;
+  readonly mount: View['mount'];
   readonly #landing: WorkspaceLanding;
   readonly #options: OpenViewOptions;
   readonly #programs: ReadonlyMap<string, string>;
@@ -52,7 +52,7 @@ export class OpenView implements View {
     const closed = new AbortController();
     let timer: Disposable | undefined;
     const look = async (): Promise<void> => {
-      // The whole disk tells cheaply when the view can't be full yet.
+      // Free disk space is a cheap hint that the view can't be full yet.
       const isPossible = before - free() > mostBytes / 2;
       const held = isPossible ? await measure(layers.folder, 'upper', new Pace(clock, closed.signal)) : undefined;
       if (closed.signal.aborted) return;
@@ -75,10 +75,6 @@ export class OpenView implements View {
         timer?.[Symbol.dispose]();
       },
     };
-  }
-
-  async changes(signal: AbortSignal): Promise<Changes> {
-    return this.#shown(await this.#list(signal));
   }
 
   async land({ judge, commit, busyFolders, signal, ...row }: LandOptions): Promise<LandingResult> {
@@ -109,7 +105,7 @@ export class OpenView implements View {
       await this.#landing.sync(new Set(fresh), upper);
       const saved = join(layers.folder, 'saved');
       mkdirSync(saved, { mode: 0o700 });
-      const manifest = manifestOf(set.changes, { workspace: layers.workspace, source: upper, saved });
+      const manifest = await manifestOf(set.changes, { workspace: layers.workspace, source: upper, saved }, pace);
       signal.throwIfAborted();
       this.#hasRow = true;
       const { paths, undoBytes } = set;
@@ -149,13 +145,9 @@ export class OpenView implements View {
 
   #shown(set: ChangeSet): Changes {
     const { layers } = this.#options;
-    const { paths, bytes, undoBytes, fingerprint } = set;
     return {
-      paths,
-      bytes,
-      undoBytes,
-      fingerprint,
-      marks: marksOf(paths),
+      paths: set.paths,
+      marks: marksOf(set.paths),
       needsApproval: this.#questions(set),
       after: (path) => join(layers.folder, 'upper', path),
       before: (path) => join(layers.workspace, path),
@@ -177,7 +169,7 @@ export class OpenView implements View {
     const all: readonly (readonly [NeedsApproval['why'], readonly ChangedPath[], string])[] = [
       ['protected', shielded, 'It changes protected files of the assistant.'],
       ['set-id', setId, "It makes programs that run with their owner's or group's rights (setuid or setgid)."],
-      ['no-undo', lost, `It can't be undone: ${set.undoBytes} bytes are more than the undo store has room for.`],
+      ['no-undo', lost, `/undo couldn't bring these back: their ${set.undoBytes} bytes don't fit into the undo store.`],
     ];
     return all.flatMap(([why, paths, sentence]) =>
       paths.length === 0 ? [] : [{ why, sentence, paths: paths.map(({ path }) => path) }],
@@ -185,7 +177,7 @@ export class OpenView implements View {
   }
 }
 
-/** Entries of an added folder are covered by it. */
+/** What to mark. An added folder's mark covers its entries. */
 function marksOf(paths: readonly ChangedPath[]): Changes['marks'] {
   const folders = new Set(
     paths.filter(({ how, kind }) => how === 'added' && kind === 'folder').map(({ path }) => path),

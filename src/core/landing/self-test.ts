@@ -1,11 +1,26 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runEnclosed, type SandboxEngine } from '../security/enclosure/enclosure.ts';
+import type { Sandbox } from '../security/enclosure/sandbox.ts';
 import type { Clock } from '../util/clock.ts';
+import { errorMessage } from '../util/errors.ts';
 import { apply, manifestOf } from './apply.ts';
 import { findChanges } from './changes.ts';
+import type { LandingProbe } from './contract.ts';
+import { findStore } from './store.ts';
 import { Pace } from './tree.ts';
-import { makeLayers, mountMerged, mountsOver, mountWords, removeTree, type Layers } from './view.ts';
+import {
+  makeLayers,
+  mountMerged,
+  mountsBelow,
+  mountsOver,
+  mountWords,
+  removeTree,
+  viewPrograms,
+  type Layers,
+} from './view.ts';
+
+const OVERLAYFS = 0x794c7630;
 
 interface SelfTest {
   readonly store: string;
@@ -20,8 +35,50 @@ const SCRIPT =
 const CHANGES = 'delete gone, delete opaque/old, put edited, put link, put opaque/new';
 const NAMES = 'edited kept link opaque opaque/new';
 
+/** Finds out whether views work here: the self-test runs a command on one. `store`: where they are made. */
+export async function probeViews({
+  workspace: place,
+  home,
+  sandbox,
+  clock,
+}: {
+  readonly workspace: string;
+  readonly home: string;
+  /** Null: commands run without one. */
+  readonly sandbox: Pick<Sandbox, 'probe'> | null;
+  readonly clock: Clock;
+}): Promise<LandingProbe & { readonly store?: string }> {
+  const no = (reason: string, remedy?: string): LandingProbe => ({
+    ...{ available: false, reason },
+    ...(remedy === undefined ? {} : { remedy }),
+  });
+  try {
+    const workspace = realpathSync(place);
+    const probe = await sandbox?.probe();
+    if (probe === undefined) return no('commands run without a sandbox');
+    if (!probe.available) return no('there is no sandbox');
+    const programs = viewPrograms();
+    if (typeof programs === 'string') return no(`${programs} isn't installed`, 'Install util-linux and coreutils.');
+    const volume = 'Put the workspace on a disk of its own, in Docker on a volume that holds the whole home.';
+    if (statfsSync(workspace).type === OVERLAYFS) return no('the workspace is on overlayfs', volume);
+    const store = findStore(home, workspace);
+    if (store === undefined) return no(`nothing can be moved from ${home} into the workspace`, volume);
+    const trouble = await selfTest({ store, workspace, programs, engine: probe.engine, clock });
+    return trouble === undefined ? { available: true, store } : no(trouble);
+  } catch (error) {
+    return no(errorMessage(error));
+  }
+}
+
+/** A mount inside the workspace, which views can't show. */
+export function whyMounted(workspace: string): LandingProbe | undefined {
+  const [mount] = mountsBelow(realpathSync(workspace));
+  if (mount === undefined) return undefined;
+  return { available: false, reason: `${mount} is a mount inside the workspace`, remedy: 'Mount it elsewhere.' };
+}
+
 /** Why views can't be used here; undefined: a command's changes were found and landed. */
-export async function selfTest(test: SelfTest): Promise<string | undefined> {
+async function selfTest(test: SelfTest): Promise<string | undefined> {
   const { store, workspace, programs, clock } = test;
   const folder = mkdtempSync(join(store, 'self-test-'));
   const pace = new Pace(clock);
@@ -45,7 +102,8 @@ export async function selfTest(test: SelfTest): Promise<string | undefined> {
     if (readFileSync(join(scratch, 'edited'), 'utf8') !== 'edited') return 'a command on a view changed the workspace';
     const saved = join(folder, 'saved');
     mkdirSync(saved);
-    await apply(manifestOf(changes, { workspace: scratch, source: upper, saved }), { pace, onStep: () => {} });
+    const manifest = await manifestOf(changes, { workspace: scratch, source: upper, saved }, pace);
+    await apply(manifest, { pace, onStep: () => {} });
     const names = readdirSync(scratch, { recursive: true, encoding: 'utf8' }).sort().join(' ');
     if (names !== NAMES) return `the changes of a command landed wrongly: ${names}`;
     const real = await makeLayers(join(folder, 'real'), workspace, clock);

@@ -4,19 +4,19 @@ import { createHash } from 'node:crypto';
 import { statAt } from './tree.ts';
 
 /**
- * Where views and undo copies can be: in the home, or beside a workspace that is on another mount. They must be on the
- * workspace's mount, because everything only ever moves.
+ * Where views and undo copies can be: in the home, or beside a workspace that is on another mount. A landing only renames, so
+ * the store must be on the workspace's mount.
  */
-export function storeFolders(home: string, workspace: string): readonly [inHome: string, beside: string] {
+function storeFolders(home: string, workspace: string): readonly [inHome: string, beside: string] {
   const name = createHash('sha256').update(home).digest('hex').slice(0, 8);
   return [join(home, 'landings'), join(dirname(workspace), `.assistant-landings-${name}`)];
 }
 
-/** Those of them that exist. */
+/** The stores that exist. */
 export const existingStores = (home: string, workspace: string): readonly string[] =>
   storeFolders(home, workspace).filter((folder) => statAt(folder)?.isDirectory() === true);
 
-/** The store of this workspace, made where it's missing; undefined: nothing can be moved from either place into the workspace. */
+/** The workspace's store, created if needed; undefined: no rename from either place into the workspace works. */
 export function findStore(home: string, workspace: string): string | undefined {
   return storeFolders(home, workspace).find((folder) => {
     const existed = statAt(folder) !== undefined;

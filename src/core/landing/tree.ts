@@ -6,9 +6,9 @@ import { errorCode } from '../util/errors.ts';
 /** What stops a change set from landing, as a sentence for the model. */
 export class NotLandable extends Error {}
 
-/** The event loop waits no longer than this for one walk. */
+/** A walk yields to the event loop after this long. */
 const BUSY_MS = 5;
-/** Entries of one walk. */
+/** A walk with more entries fails. */
 const MOST_ENTRIES = 500_000;
 
 /** Counts the entries of a walk, gives way to other work, and ends the walk when its signal aborts. */
@@ -39,7 +39,7 @@ export class Pace {
   }
 }
 
-/** Of the entry itself, not of what a link leads to; undefined where there is none. */
+/** `lstat` of an entry; undefined if it is missing. */
 export function statAt(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -49,7 +49,7 @@ export function statAt(path: string): BigIntStats | undefined {
   }
 }
 
-/** The names in a folder; none where there is no folder. Throws `NotLandable` when it can't be read. */
+/** The names in a folder; none if there is no such folder. Throws `NotLandable` if the folder can't be read. */
 export function namesIn(folder: string, shown = folder): readonly string[] {
   try {
     return readdirSync(folder);
@@ -60,18 +60,17 @@ export function namesIn(folder: string, shown = folder): readonly string[] {
   }
 }
 
-/** What a tree holds. */
+/** Totals of an entry and everything below it. */
 export interface TreeFacts {
   readonly entries: number;
   readonly bytes: number;
-  /** The newest ctime of it and of everything in it, in ns. */
+  /** The newest ctime in ns, and the path that has it. */
   readonly newestNs: bigint;
   readonly newest: string;
 }
 
 /**
- * Walks through an entry and everything below it; undefined where there is none. Links aren't followed. `isOwn`: ctimes that count
- * for nothing.
+ * Walks through an entry and everything below it; undefined if it is missing. Links aren't followed. `isOwn`: ctimes to ignore.
  */
 export async function measure(
   root: string,
@@ -92,7 +91,7 @@ export async function measure(
   if (!own.isDirectory()) return facts;
   for (const name of namesIn(full, path)) {
     const inside = await measure(root, path === '' ? name : `${path}/${name}`, pace, isOwn);
-    // Gone meanwhile, or its name isn't valid UTF-8: either way it can't be vouched for.
+    // The entry has just been removed, or its name isn't valid UTF-8.
     if (inside === undefined) throw new NotLandable(`${path}/${name} can't be read`);
     facts = {
       entries: facts.entries + inside.entries,

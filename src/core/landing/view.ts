@@ -16,7 +16,7 @@ export interface Layers {
   readonly folder: string;
   /** Real path. */
   readonly workspace: string;
-  /** By the clock of the workspace's file system, in ns: what changed later has a later ctime, which programs can't set. */
+  /** In ns, by the clock of the workspace's file system. Later changes have a later ctime, which programs can't set. */
   readonly startNs: bigint;
   /** Wall clock minus monotonic clock, in ms. When it shrinks, the clock was set back and ctimes mean nothing. */
   readonly offsetMs: number;
@@ -42,8 +42,8 @@ export async function makeLayers(folder: string, workspace: string, clock: Clock
 }
 
 /**
- * Now, by the clock of the file system that holds this folder: whatever changes after this resolves has a later ctime. Linux 6.13
- * gives an inode a finer time once somebody has asked for its last one, and no later change an earlier time than that.
+ * The current time of the file system that holds this folder: whatever changes after this resolves has a later ctime. Since Linux
+ * 6.13 an inode gets a fine-grained time if its last one has been read, and later changes never get an earlier time than that.
  */
 export async function momentIn(folder: string, clock: Clock): Promise<bigint> {
   const touched = (): bigint => {
@@ -64,7 +64,7 @@ function hasTicks(): boolean {
   return major < 6 || (major === 6 && minor < 13);
 }
 
-/** The programs that a view needs, by name; a string names the one that is missing. */
+/** The programs that a view needs, by name; a string is the name of a missing one. */
 export function viewPrograms(): ReadonlyMap<string, string> | string {
   const found = new Map<string, string>();
   for (const name of ['setpriv', 'unshare', 'sync']) {
@@ -84,7 +84,7 @@ const namespace = ({ folder, workspace }: Layers, options: string): readonly str
   options,
 ];
 
-/** Mounts the view and becomes the program in the words that follow; one process all the time, which dies with this one. */
+/** Mounts the view, then execs the program in the words that follow. It stays one process, which is killed when this one ends. */
 export const mountWords = (layers: Layers, programs: ReadonlyMap<string, string>): readonly string[] => [
   programs.get('setpriv') ?? '',
   '--pdeathsig',
@@ -93,7 +93,7 @@ export const mountWords = (layers: Layers, programs: ReadonlyMap<string, string>
   ...namespace(layers, WRITABLE),
 ];
 
-/** The mounts of a command with the view in the workspace's place; only hidden and replaced places stay as they are. */
+/** A command's mounts with the view in place of the workspace. Inside the workspace, only hidden and replaced places keep their mounts. */
 export function mountsOver({ folder, workspace }: Layers, mounts: readonly Mount[]): readonly Mount[] {
   return mounts.flatMap((mount) => {
     if (mount.path === workspace) return [{ ...mount, from: join(folder, 'merged') }];
@@ -102,7 +102,7 @@ export function mountsOver({ folder, workspace }: Layers, mounts: readonly Mount
   });
 }
 
-/** A read-only mount of the merged tree, seen from outside. */
+/** A read-only mount of the merged tree that this process can read. */
 export interface Merged extends AsyncDisposable {
   readonly path: string;
 }
@@ -137,7 +137,7 @@ async function ended(child: ChildProcess, closed: Promise<void>): Promise<void> 
   await closed;
 }
 
-/** Mount points below the workspace: a view shows the empty folders under them. */
+/** Mount points below the workspace. A view would show the empty folders beneath them. */
 export function mountsBelow(workspace: string): readonly string[] {
   return readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')

@@ -328,7 +328,7 @@ export class PluginHost implements Plugins {
       .map(({ owner, tool }) => ({ owner, what: `the tool "${tool.name}"` }));
   }
 
-  /** Marks a tool as one that isn't built in. It only reads if it and what the owner agreed to say so. */
+  /** Marks a tool as not built in. It counts as read-only if both the tool and the owner's agreement say so. */
   #foreign(owner: string, tool: Tool): Tool {
     const says = this.#running.get(owner)?.readOnlyTools.includes(tool.name) ?? true;
     const foreign = { value: { onlyReads: says && tool.effect === 'none' }, enumerable: true };

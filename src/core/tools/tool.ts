@@ -26,7 +26,7 @@ export interface ApprovalRequest {
   readonly path?: string;
   /** The exact program that a person may allow for good: absolute path, then arguments. @default this call only */
   readonly always?: { readonly program: readonly string[]; readonly folder: string; readonly hash: string };
-  /** Title of one question for this and others of its kind that are asked at the same time. @default it is asked alone */
+  /** Questions with the same `joins` that are asked at the same time become one question with this title. @default none */
   readonly joins?: string;
   /** Of everything that a yes covers (approvalHash); the registry's doing. @default of title and detail */
   readonly hash?: string;
@@ -121,11 +121,11 @@ export interface CallFiles {
 /** What stands in the conversation that the call comes from. */
 export interface CallConversation {
   readonly taint: Taint;
-  /** Who said what in it: for `urlOrigin`. */
+  /** Who said what in the conversation, for `urlOrigin`. */
   readonly said: () => readonly SaidText[];
   /**
-   * Takes one of the few choices among what only others named that need no approval in this chat in 24 hours; false: they are
-   * used up. Asked again for the same call, it answers the same.
+   * Takes one of the chat's few free choices, see `FreeChoices`; false if they are used up. Answers the same when called again
+   * for the same call.
    */
   readonly takeFreeChoice: () => Promise<boolean>;
 }
@@ -269,9 +269,9 @@ export interface ToolFacts {
   readonly isRecorded?: true;
   /** Where untrusted text in its results comes from, for people. @default 'an outside source' */
   readonly source?: string;
-  /** It isn't built in, and whether the owner agreed that it only reads. @default it is built in */
+  /** Set for a tool that isn't built in: whether the owner agreed that it only reads. @default it is built in */
   readonly foreign?: { readonly onlyReads: boolean };
-  /** Its results are pages of the web, or searches of it. @default false */
+  /** Its results are web pages or web searches. @default false */
   readonly fetches?: true;
   /** Matches the arguments of calls that change nothing, of a tool with effects. @default none */
   readonly looks?: RegExp;

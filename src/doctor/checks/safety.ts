@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { obstacle } from '../../core/landing/landing.ts';
-import { probeSandbox } from '../../core/security/enclosure/probe.ts';
+import { probeViews, whyMounted } from '../../core/landing/self-test.ts';
+import { probeSandbox, type SandboxProbe } from '../../core/security/enclosure/probe.ts';
 import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
@@ -12,15 +12,10 @@ export const safetyChecks: readonly Check[] = [
   {
     id: 'sandbox.works',
     subject: 'safety',
-    about: 'the sandbox can be made on this machine, and nothing gets out of it',
+    about:
+      'the sandbox can be made on this machine, nothing gets out of it, and commands can work on a view of the workspace',
     live: true,
     run: works,
-  },
-  {
-    id: 'sandbox.views',
-    subject: 'safety',
-    about: 'commands that need it can work on a copy-on-write view of the workspace',
-    run: views,
   },
 ];
 
@@ -44,7 +39,8 @@ function mode({ loaded, command }: Scene): readonly Finding[] {
   return [ok(set === 'ask' ? 'Each command asks.' : 'Commands run in the sandbox, or ask.')];
 }
 
-async function works({ loaded, clock, random, host }: Scene): Promise<readonly Finding[]> {
+async function works(scene: Scene): Promise<readonly Finding[]> {
+  const { loaded, clock, random, host } = scene;
   const { mode: set, sandbox } = loaded?.config.tools.exec ?? { mode: 'auto', sandbox: 'auto' };
   if (set === 'off' || set === 'full' || sandbox === 'off') return [skipped('The configuration uses no sandbox.')];
   // Not in the home: nothing is written there.
@@ -52,7 +48,7 @@ async function works({ loaded, clock, random, host }: Scene): Promise<readonly F
   try {
     const program = host.root === '/' ? {} : { program: join(host.root, 'usr/bin/bwrap') };
     const probe = await probeSandbox({ folder, clock, random, timeoutMs: SANDBOX_MS, ...program });
-    if (probe.available) return [ok(['The sandbox works.', ...probe.notes].join(' '))];
+    if (probe.available) return [ok(['The sandbox works.', ...probe.notes].join(' ')), ...(await views(scene, probe))];
     const sudo = host.uid === 0 ? '' : 'sudo ';
     const evidence = `There is no sandbox, so each command asks: ${probe.reason}`;
     if (probe.late === true) return [skipped(probe.reason)];
@@ -66,14 +62,20 @@ async function works({ loaded, clock, random, host }: Scene): Promise<readonly F
   }
 }
 
-function views({ loaded, paths, host }: Scene): readonly Finding[] {
-  const { mode: set, sandbox } = loaded?.config.tools.exec ?? { mode: 'auto', sandbox: 'auto' };
-  if (set === 'off' || set === 'full' || sandbox === 'off') return [skipped('The configuration uses no sandbox.')];
-  if (host.root !== '/' || process.platform !== 'linux' || !existsSync(paths.workspace)) return [];
-  const found = obstacle(realpathSync(paths.workspace));
-  if (found === undefined) return [ok('Nothing keeps commands from working on a view of the workspace.')];
-  const evidence = `Commands with network access or in an untrusted conversation ask, because ${found.reason}.`;
-  return [warning(evidence, found.remedy?.replace(/\.$/u, '') ?? null)];
+/** Whether commands can work on a copy-on-write view. Tried in the real workspace, because only there the answer is true. */
+async function views({ paths, clock }: Scene, sandbox: SandboxProbe): Promise<readonly Finding[]> {
+  // Another user's files in the home would stop the assistant.
+  if (statSync(paths.workspace, { throwIfNoEntry: false })?.uid !== process.getuid?.()) return [];
+  const { workspace, home } = paths;
+  const found =
+    whyMounted(workspace) ?? (await probeViews({ workspace, home, sandbox: { probe: async () => sandbox }, clock }));
+  if (found.available) return [ok('Commands can work on a copy-on-write view of the workspace.')];
+  return [
+    note(
+      `There is no copy-on-write view because ${found.reason}, so commands in conversations with text from others ask.`,
+      found.remedy?.replace(/\.$/u, '') ?? null,
+    ),
+  ];
 }
 
 /** What lets a process without rights make namespaces on this machine. */

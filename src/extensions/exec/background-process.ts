@@ -21,7 +21,7 @@ export interface BackgroundCommand {
   readonly bits: ResultBits;
   /** Whether its folder holds text of others by now. @default it doesn't */
   readonly readsMarked?: () => boolean;
-  /** What it changes in this folder counts as written by others; null: nothing does. */
+  /** What it changes in this folder gets marked; null: nothing does. */
   readonly marksIn: string | null;
   /** It starts only while this is granted, and ends with it. @default always permitted */
   readonly permit?: Permit;
@@ -75,7 +75,7 @@ export class BackgroundProcess {
   #durationMs: number | undefined;
   #untrusted: boolean;
   #cursor = 0;
-  /** Since when what it changes counts as written by others, and where; null: it doesn't. */
+  /** Since when, and in which folder, its changes get marked; null: they don't. */
   #theirs: { readonly folder: string; readonly from: number } | null;
 
   constructor(command: BackgroundCommand, options: ProcessOptions) {
@@ -106,7 +106,7 @@ export class BackgroundProcess {
     await this.done;
   }
 
-  /** From now on others have a part in what it prints and writes. */
+  /** From now on its output is untrusted, and its changes get marked. */
   taint(): void {
     this.#untrusted = true;
     const { clock, workspace } = this.#options;

@@ -20,7 +20,7 @@ const recordSchema = z.object({
   messageId: z.string(),
   role: z.enum(['owner', 'trusted', 'guest']),
   sessionKey: z.string(),
-  /** What it changes in this folder counts as written by others; `from`: its start, ms since 1970. */
+  /** What it changes in this folder gets marked; `from`: its start, ms since 1970. */
   marks: z.object({ folder: z.string(), from: z.number() }).optional(),
 });
 
@@ -41,7 +41,7 @@ export interface BackgroundOptions extends Pick<App, 'redact' | 'clock' | 'rando
   readonly reaches: (messageId: string) => boolean;
   /** Queues the news. May reject while the disk is full. */
   readonly wake: (news: ProcessNews) => Promise<void>;
-  /** Marks what changed in a folder since then, ms since 1970, as written by others. @default nothing does */
+  /** Marks what changed in a folder since `from`, ms since 1970. @default nothing is marked */
   readonly markChanged?: (folder: string, from: number) => Promise<void>;
   /** The news are known: takes them back as long as no turn has them. */
   readonly withdraw: (record: ProcessRecord) => Promise<void>;
@@ -306,7 +306,7 @@ export class BackgroundProcesses implements AsyncDisposable {
   async #mark(folder: string, from: number): Promise<void> {
     const { markChanged, log } = this.#options;
     await markChanged?.(folder, from).catch((error: unknown) =>
-      log.error('background: changed files not marked as written by others', { folder, reason: errorMessage(error) }),
+      log.error('background: changed files not marked', { folder, reason: errorMessage(error) }),
     );
   }
 

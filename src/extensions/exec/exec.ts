@@ -69,7 +69,7 @@ export interface ExecOptions extends Pick<Settings, 'mode' | 'timeoutSeconds' | 
 
 /** Where untrusted output of a command comes from. */
 export const OUTPUT_SOURCE = 'the output of a command that may contain text by others';
-/** The command has its own limit; this leaves room for the question about what it changed. */
+/** The command has a limit of its own. This one leaves time for the question about its changes. */
 const TOOL_TIMEOUT_MS = (LONGEST_SECONDS + LONGEST_BACKGROUND_SECONDS) * 1000;
 const SLOW_MS = 5_000;
 /** Where commands in the sandbox find programs: only there is anything to be seen. */
@@ -91,7 +91,7 @@ interface Known {
   readonly reach: CommandReach;
   /** Of what it prints. */
   readonly bits: ResultBits;
-  /** What it changes counts as written by others. */
+  /** True if what it changes gets marked. */
   readonly isTheirs: boolean;
   readonly isOnView: boolean;
 }
@@ -348,7 +348,7 @@ class Commands {
     }
   }
 
-  /** The folder in which everything that a command changes counts as written by others. */
+  /** The folder in which a command's changes get marked. */
   async #changesIn({ params: { command }, context, reach, folder }: Known): Promise<string> {
     const workspace = await realpath(this.#options.workspace);
     const isEverywhere = context.conversation.taint.untrusted || reach !== 'workspace';
@@ -390,7 +390,7 @@ function editorIn({ invocations }: CommandWords): string | undefined {
   return invocations.find(({ name, args }) => EDITORS.test(name) && !args.some((arg) => UNATTENDED.test(arg)))?.name;
 }
 
-/** Why what a command changes is judged: a clause for people. */
+/** Why a command's changes may need approval: a clause for people. */
 function whyJudged({ context, reach }: Pick<Known, 'context' | 'reach'>): string {
   const { untrusted, source } = context.conversation.taint;
   if (untrusted) return `this conversation contains text from ${source ?? 'outside'}`;

@@ -12,10 +12,10 @@ import { previewOf, type ToolContext, escapeControlChars, imageType } from '../.
 import { AppError, plural, sentences } from '../../core/api.ts';
 import { runCommand, type CommandOptions, type CommandOutcome } from './run.ts';
 
-/** A command whose changes land or don't. */
+/** A command that runs on a view. */
 export interface LandedCommand {
   readonly command: string;
-  /** Why what it changes is judged: a clause. */
+  /** Why changes of some kinds need approval: a clause. */
   readonly why: string;
   readonly run: Omit<CommandOptions, 'signal'>;
   readonly context: Pick<ToolContext, 'call' | 'people'>;
@@ -27,17 +27,17 @@ export interface Landed {
   readonly outcome: CommandOutcome;
   /** For the model; sentences. */
   readonly notes: readonly string[];
-  /** False: nothing was changed in the workspace, although the command changed something. */
+  /** False if the command's changes were discarded. */
   readonly hasLanded: boolean;
-  /** For people: the lines of the files that it changed. */
+  /** For people: the lines that it changed. */
   readonly diff?: string;
 }
 
-/** A longer question wouldn't be read. */
+/** Nobody would read a longer question. */
 const LONGEST_QUESTION = 4_000;
-/** Paths of each kind that a question lists. */
+/** A question lists at most this many paths of each kind. */
 const MOST_LISTED = 40;
-/** Of the files that a command changed, so many are shown with their lines. */
+/** The diff shows at most this many of the changed files. */
 const MOST_SHOWN = 20;
 const MOST_SHOWN_BYTES = 64 * 1024;
 /** What programs say when they rename an existing folder on a view. */
@@ -49,8 +49,8 @@ const RENAME_NOTE =
   'Programs can’t rename existing folders here. Use mv, which copies instead; in a git repository: mv, then git add -A.';
 
 /**
- * Runs a command on a copy-on-write view, so that what it changes lands whole or not at all. What it changed counts as
- * written by others. Rejects as `runCommand` does; then nothing has landed.
+ * Runs a command on a copy-on-write view, so that its changes land whole or not at all, and marks what it changed. Rejects as
+ * `runCommand` does; then nothing has landed.
  */
 export async function runOnView(
   { command, why, run, context, busyFolders }: LandedCommand,
@@ -112,7 +112,7 @@ export async function runOnView(
   return { outcome, hasLanded: true, notes: [...hints, ...lasting], ...(diff === '' ? {} : { diff }) };
 }
 
-/** Says that nothing has landed. `reason`: a clause. */
+/** Tells the model that nothing has landed. `reason`: a clause. */
 export function nothingKept(reason: string): string {
   return `None of the command's changes were kept because ${reason}.`;
 }
@@ -139,7 +139,7 @@ async function questionAbout(changes: Changes, signal: AbortSignal): Promise<Que
       ...(why === 'no-undo' ? listed(paths) : paths.map((path) => `- ${path}`)),
     ]),
     ...(shielded.size === 0 ? [] : [await diffOf(changes, ({ path }) => shielded.has(path), shielded.size)]),
-    ...(findings.length === 0 ? [] : ['Git would run or follow this outside the sandbox:']),
+    ...(findings.length === 0 ? [] : ['Outside the sandbox, git would run or follow this:']),
     ...findings.map(({ path, what }) => `- ${path}: ${what}`),
   ];
   const places = [...changes.needsApproval.flatMap(({ paths }) => paths), ...findings.map(({ path }) => path)];
@@ -193,7 +193,7 @@ async function diffOf(
   return parts.join('\n');
 }
 
-/** The text of a regular file; null: it's another kind, binary or too long. */
+/** The text of a regular file; null if it is of another kind, binary or too long. */
 async function textOf(path: string): Promise<string | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
@@ -208,8 +208,8 @@ async function textOf(path: string): Promise<string | null> {
 }
 
 /**
- * Marks what a command has changed in a folder of the workspace since then (ms since 1970), where it could not run on a
- * view. A folder that is too large to be looked through is marked as a whole.
+ * Marks the files of a folder that changed while a command ran that wasn't on a view (ms since 1970). Folders that there was no
+ * time to search are marked as a whole.
  */
 export async function markChanged(
   marks: Marks,

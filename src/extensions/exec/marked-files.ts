@@ -5,15 +5,15 @@ import { escapeControlChars } from '../../core/api-tools.ts';
 import { cut } from '../../core/api.ts';
 import { namedFiles } from './always-allow.ts';
 
-/** Paths that a question lists. */
+/** A question lists at most this many paths. */
 const MOST_LISTED = 20;
-/** Files that it shows, and characters of each. */
+/** It shows at most this many files, and characters of each. */
 const MOST_SHOWN = 5;
 const MOST_CHARS = 2_000;
 
 /**
- * For a question about a program outside the sandbox: the files below its folder that others helped to write, and the
- * content of those that the command names or runs unnamed, such as a Makefile. Empty where there are none.
+ * For a question about a command outside the sandbox: the marked files below its folder, and the content of those that the
+ * command names, or runs without naming them, such as a Makefile. Empty if there are none.
  */
 export async function markedFiles(
   command: string,

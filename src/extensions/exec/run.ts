@@ -107,7 +107,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandOutcom
       wasEnded: code === null || early !== null,
       isClean,
       notes: [
-        ...(early === null ? ended : [whyEnded(early, bounds)]),
+        ...(early === null ? ended : [whyEnded(early, bounds, program.view !== undefined)]),
         ...(isClean ? [] : ['A process that it started could not be stopped and may still run.']),
       ],
       ...output.text(),
@@ -162,7 +162,11 @@ export function withNotes(output: string, notes: readonly string[]): string {
   return output + separator + notes.map((note) => `[${note}]`).join('\n');
 }
 
-function whyEnded(limit: Exceeded | 'outputBytes' | 'seconds', { processes, outputBytes, seconds }: Bounds): string {
+function whyEnded(
+  limit: Exceeded | 'outputBytes' | 'seconds',
+  { processes, outputBytes, seconds }: Bounds,
+  isOnView: boolean,
+): string {
   switch (limit) {
     case 'seconds':
       return `The command was ended after ${seconds} s, its time limit, with all processes that it had started.`;
@@ -173,6 +177,6 @@ function whyEnded(limit: Exceeded | 'outputBytes' | 'seconds', { processes, outp
     case 'memory':
       return 'The command was ended because it used too much memory.';
     case 'freeBytes':
-      return 'The command was ended because the disk was almost full. What it wrote is still there.';
+      return `The command was ended because the disk was almost full.${isOnView ? '' : ' What it wrote is still there.'}`;
   }
 }

@@ -10,7 +10,7 @@ const FETCHES = new RegExp(String.raw`https?://|(?<![\w-])(?:${TOOLS}|${GIT}|${P
 /** Programs, options and patterns that read all folders below the one they're given. */
 const WALKS =
   /(?<![\w-])(?:find|fd|rg|ag|ack|tree|du|tar|zip|rsync|git\s+grep|(?:[efz]?grep|ls|cp|cat)\s(?:[^|;&\n]*\s)?(?:-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive))(?!\w)|[*?[][^/\s]*\//u;
-/** What leads out of the folder in which a command runs: HOME is the workspace. */
+/** Words with which a command leaves the folder in which it runs. HOME is the workspace. */
 const LEAVES = /\.\.|~|\bHOME\b|\bOLDPWD\b/u;
 
 interface Place {
@@ -22,8 +22,8 @@ interface Place {
 }
 
 /**
- * The bits of what a command prints, which may be any file of the owner's. The output is untrusted if the command has the
- * network, isn't enclosed and looks as if it fetched something, or if the top-level folder in which it runs holds a mark.
+ * The bits of a command's output, which is always private, because it may show any file of the owner's. It is untrusted if the
+ * command has network access in the sandbox, if it fetches something outside of it, or if its top-level folder holds a mark.
  */
 export async function bitsOfCommand(command: string, reach: CommandReach, place: Place): Promise<ResultBits> {
   const fetches = reach === 'network' || (reach === 'anywhere' && FETCHES.test(command));
@@ -33,7 +33,7 @@ export async function bitsOfCommand(command: string, reach: CommandReach, place:
   return isUntrusted ? { private: true, untrusted: true } : { private: true };
 }
 
-/** The top-level folder in which a command runs; the workspace, where it runs there or leads out of its folder. */
+/** The top-level folder in which a command runs; the workspace if it runs there or leaves its folder. */
 export async function topFolder(command: string, place: Omit<Place, 'marks'>): Promise<string> {
   const { folder, workspace } = place;
   const [top = ''] = folder.slice(workspace.length + 1).split('/');
@@ -42,7 +42,7 @@ export async function topFolder(command: string, place: Omit<Place, 'marks'>): P
   return (await leadsOut(command, place, own)) ? workspace : own;
 }
 
-/** Whether a word of a command, or a link in the folder where it runs, leads to another folder of the workspace. */
+/** True if a word of the command, or a link in its folder, leads to another folder of the workspace. */
 async function leadsOut(command: string, { folder, workspace }: Omit<Place, 'marks'>, top: string): Promise<boolean> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const links = entries.flatMap((entry) => (entry.isSymbolicLink() ? [entry.name] : []));
@@ -53,7 +53,7 @@ async function leadsOut(command: string, { folder, workspace }: Omit<Place, 'mar
   return false;
 }
 
-/** What may be paths in a command, up to the first wildcard. */
+/** Words of a command that may be paths, each up to its first wildcard. */
 function wordsOf(command: string): readonly string[] {
   return command
     .split(/[\s'"`;|&<>()$={},:]+/u)
@@ -61,7 +61,7 @@ function wordsOf(command: string): readonly string[] {
     .filter((word) => word !== '' && !word.includes('\0'));
 }
 
-/** Whether a command runs in, names or walks through a place that is untrusted without a mark, or names a folder above it. */
+/** True if a command runs in, names or searches a place that is untrusted without a mark, or names a folder above one. */
 async function reachesPlaces(command: string, { marks, folder }: Place): Promise<boolean> {
   const places = (await marks?.places({ log: true })) ?? [];
   if (places.length === 0) return false;

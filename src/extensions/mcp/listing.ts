@@ -35,7 +35,7 @@ export interface Difference {
   readonly removed: readonly string[];
 }
 
-/** Names of what only reads, as the server says of it. */
+/** Names of the tools that only read, according to the server. */
 export function readOnlyIn({ tools, resources }: Listing): readonly string[] {
   const reads = tools.filter(({ annotations: { readOnlyHint, destructiveHint } }) => {
     return readOnlyHint === true && destructiveHint !== true;
@@ -43,13 +43,13 @@ export function readOnlyIn({ tools, resources }: Listing): readonly string[] {
   return [...reads.map(({ name }) => name), ...(resources ? [READ_RESOURCE] : [])];
 }
 
-/** Lines for people: which tools need no approval once the owner agrees, and which always may. */
+/** Lines for people: which tools will need no approval once the owner agrees, and which still will. */
 export function readOnlyLines(listing: Listing): readonly string[] {
   const reads = readOnlyIn(listing);
   const named = (names: readonly string[]): string => names.map((name) => oneLine(name, 80)).join(', ') || 'none';
   const others = listing.tools.map(({ name }) => name).filter((name) => !reads.includes(name));
   return [
-    `Only read, as the server says, so they need no approval: ${named(reads)}`,
+    `Only read, according to the server, so they need no approval: ${named(reads)}`,
     `Change something, so they need approval in a private conversation with text from others: ${named(others)}`,
   ];
 }

@@ -58,7 +58,7 @@ export const mcpTest = operation({
       .readonly(),
     resources: z.boolean(),
     prompts: z.boolean(),
-    /** Which of them only read and which don't, as lines for people; empty: that is agreed to. */
+    /** Lines for people: which of them only read and which don't. Empty once the owner has agreed. */
     readOnly: z.array(z.string()).readonly(),
     /** Of all this; an agreement names it. */
     hash: z.string(),

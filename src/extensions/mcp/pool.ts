@@ -26,7 +26,7 @@ interface Member {
   /** The last difference from what was agreed to that the log has, as JSON. */
   logged?: string;
   connecting?: Promise<void>;
-  /** The owner is being asked about its tools. */
+  /** True while the owner is being asked about its tools. */
   asking?: Promise<void>;
 }
 
@@ -124,7 +124,7 @@ export class McpPool implements AsyncDisposable {
       })),
       resources: listing.resources,
       prompts: listing.prompts,
-      /** Which of them only read and which don't, as lines for people; empty: that is agreed to. */
+      /** Lines for people: which of them only read and which don't. Empty once the owner has agreed. */
       readOnly: this.#isReadOnlyAgreed(member, listing) ? [] : readOnlyLines(listing),
       /** Of all this; an agreement names it. */
       hash: listingHash(listing),

@@ -3,7 +3,7 @@ import { escapeControlChars } from '../../security/text/control-characters.ts';
 import { oneLine, plural } from '../../util/text.ts';
 import type { ChatCommand } from './command.ts';
 
-/** Most paths that are listed. */
+/** At most this many paths are listed. */
 const MOST = 20;
 const LONGEST_PATH = 200;
 
@@ -19,11 +19,11 @@ export const trustCommand = ({ marks }: App): ChatCommand => ({
     const given = args.trim().replace(/^(["'`])(.+)\1$/u, '$2');
     if (given === '') {
       const all = marks.count('/');
-      if (all === 0) return 'Others have not helped to write any file that I know of.';
+      if (all === 0) return 'I don’t know of any file that others helped to write.';
       const shown = marks.below('/', MOST).map((path) => `- ${code(marks.nameOf(path))}`);
       const rest = all > MOST ? [`… and ${all - MOST} more`] : [];
       return [
-        'Others may have helped to write these. If you trust one, send `/trust` and its path:',
+        'Others may have helped to write these files. If you trust one, send `/trust` and its path:',
         ...shown,
         ...rest,
       ].join('\n');
@@ -35,8 +35,8 @@ export const trustCommand = ({ marks }: App): ChatCommand => ({
     if (above !== null)
       return `${name} is still untrusted because it is in ${code(marks.nameOf(above))}; trust that folder with \`/trust ${marks.nameOf(above)}\`.`;
     if (await marks.isUntrusted([path], 'guest'))
-      return `Files where ${name} is are always untrusted; move it elsewhere if you trust it.`;
-    if (gone === 0) return `${name} is not marked, so there is nothing to clear.`;
+      return `${name} is in a folder whose files are always untrusted. If you trust it, move it to another folder.`;
+    if (gone === 0) return `${name} isn’t marked, so there’s nothing to clear.`;
     return `I trust ${name} from now on${gone === 1 ? '' : ` (${plural(gone, 'mark')} cleared)`}.`;
   },
 });

@@ -2,7 +2,7 @@ import { approvalHash } from '../../security/access/approval-hash.ts';
 import type { ApprovalAnswer, ApprovalRequest } from '../../tools/tool.ts';
 import { sleep, type Clock } from '../../util/clock.ts';
 
-/** How long a question waits for those of calls that run beside it. */
+/** A question waits this long for questions of parallel calls. */
 const JOIN_MS = 100;
 
 interface Asked {
@@ -10,7 +10,7 @@ interface Asked {
   readonly request: ApprovalRequest;
 }
 
-/** Asks one question for all calls of a step that ask the same kind of question at the same time; its answer counts for each. */
+/** Joins questions of the same kind that parallel calls ask into one. Its answer counts for each call. */
 export class JoinedQuestions {
   readonly #approve: (callId: string, request: ApprovalRequest) => Promise<ApprovalAnswer>;
   readonly #clock: Clock;

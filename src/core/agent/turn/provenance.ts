@@ -4,7 +4,7 @@ import type { SaidText } from '../../security/access/url-origin.ts';
 import type { MessageEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
 
-/** Whether one of these roles is below `role`: text counts for the role of its author. */
+/** True if one of these authors has a role below `role`, so that their text is untrusted for it. */
 export function hasWeakerAuthors(authors: Iterable<string>, role: Role): boolean {
   return Array.from(authors).some((author) => !atLeast(asRole(author), role));
 }

@@ -2,8 +2,8 @@ import type { KeptLanding, Landing } from '../../landing/contract.ts';
 import type { UndoItem } from '../../storage/undo-log.ts';
 
 /**
- * Takes back what commands changed, the newest first, each command whole or not at all. `dry`: only says what would
- * become of each path.
+ * Undoes what commands changed, the newest first, each command whole or not at all. `dry`: only says what would happen to each
+ * path.
  */
 export async function restoreLandings(
   landings: readonly KeptLanding[],
@@ -28,7 +28,7 @@ export async function restoreLandings(
     put(
       paths,
       undone.undone ? 'as-before' : 'left',
-      undone.undone ? '' : `the command is undone whole or not at all, and ${undone.reason}`,
+      undone.undone ? '' : `a command is undone as a whole or not at all, and ${undone.reason}`,
     );
     if (!undone.undone) put(undone.changed, 'left', 'it has changed since');
   }

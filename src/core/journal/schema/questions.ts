@@ -114,7 +114,7 @@ export const questionsTable = added(`
       FROM asks;
 `);
 
-/** Migration: the choices among what only outsiders named that nobody was asked about, see `FreeChoices`. */
+/** Migration: fetches and choices that needed no approval, see `FreeChoices`. */
 export const freeChoicesTable = added(`
   CREATE TABLE free_choices (
     call_id TEXT PRIMARY KEY,

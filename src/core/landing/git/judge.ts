@@ -21,10 +21,10 @@ export interface GitJudgement {
   readonly signal: AbortSignal;
 }
 
-/** What git would run because of a folder tree: by path, the findings there. */
+/** What git would run in a folder tree, by path. */
 class Findings {
   readonly all = new Map<string, Set<string>>();
-  /** Paths whose content can't be told from an earlier one by its text. */
+  /** Paths that couldn't be read, so that a change of their content doesn't show. */
   readonly opaque = new Set<string>();
 
   add(path: string, what: string): void {
@@ -37,7 +37,7 @@ class Findings {
   }
 }
 
-/** With more folders than this the search ends, which is a finding. */
+/** Beyond this many folders the search ends, which is a finding. */
 const MOST_FOLDERS = 200_000;
 /** The walk yields to the event loop after this many ms. */
 const SLICE_MS = 5;
@@ -45,9 +45,9 @@ const SLICE_MS = 5;
 const MOST_WORDS = 64;
 
 /**
- * What a command's changes would make git run, or follow out of the workspace, and what wasn't there before. Nobody
- * knows in which folder git will be started later, so every folder that git would take for a repository counts. What
- * can't be read or understood is a finding. Rejects with the signal's reason.
+ * Finds what a command's changes would newly make git run, or follow out of the workspace. Git may later be started in any
+ * folder, so every folder that git would take for a repository counts. What can't be read or parsed is a finding. Rejects with
+ * the signal's reason.
  */
 export async function judgeGit(options: GitJudgement): Promise<readonly GitFinding[]> {
   const { workspace, after, changed, signal } = options;
@@ -92,11 +92,11 @@ class Search {
     this.#tree = tree;
   }
 
-  /** One folder or repository a step. */
+  /** One folder or repository per step. */
   *run(): Generator<undefined, void> {
     const { workspace } = this.#tree;
     const folders = [workspace];
-    /** The repository that a folder is a part of. */
+    /** The repository that each folder is part of. */
     const roots = new Map<string, string>();
     for (const folder of folders) {
       const entries = this.#list(folder);
@@ -134,7 +134,7 @@ class Search {
     const read = new Set<string>();
     for (const name of ['config', 'config.worktree']) this.#settings(join(folder, name), { folder, base, read });
     this.#hooks(join(folder, 'hooks'));
-    // Git also looks for a remote by its name here.
+    // Git also looks up remotes by name here.
     this.#remotes(join(folder, 'remotes'), base, (text) =>
       [...text.matchAll(/^URL:[ \t]*(.*)/gmu)].map(([, url = '']) => url),
     );

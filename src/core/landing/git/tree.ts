@@ -78,9 +78,8 @@ export class Tree {
   }
 
   /**
-   * Where a path leads, as the kernel resolves it: `..` behind a link leaves the link's target. Missing names are kept.
-   * Null where links form a loop,
-   * and below `/proc`.
+   * Where a path leads, as the kernel resolves it: `..` after a link leaves the link's target. Missing names are kept. Null if
+   * links form a loop, and below `/proc`.
    */
   resolve(from: string, place: string): string | null {
     let path = place.startsWith('/') ? '/' : from;
@@ -90,7 +89,7 @@ export class Tree {
       if (part === undefined) return path;
       if (part === '' || part === '.') continue;
       const next = part === '..' ? dirname(path) : join(path, part);
-      // Means something else to each process.
+      // `/proc/self` differs in each process.
       if (next === '/proc') return null;
       const target = part === '..' ? undefined : this.link(next);
       if (target === undefined) {
@@ -115,7 +114,7 @@ export class Tree {
   }
 }
 
-/** A path of the program's own as bytes, one character each. */
+/** A path as bytes, one character each. */
 export function toBytes(path: string): string {
   return Buffer.from(path).toString('latin1');
 }

@@ -35,7 +35,7 @@ export async function fetchAction(address: string, { fetch, conversation }: Aski
   };
 }
 
-/** What choosing something on the page at this address does, as far as taint may forbid it; it tells the site as much as a fetch. */
+/** The action of choosing something on the page at this address. A choice tells the site as much as a fetch does. */
 export async function choiceAction(page: string, { fetch, conversation }: Asking): Promise<DeclaredAction['action']> {
   const { taint } = conversation;
   if (!taint.untrusted || !taint.private) return { kind: 'other' };

@@ -79,7 +79,7 @@ export function decide(
   return { decision: 'ask', reason, request: { ...request, detail, reason } };
 }
 
-/** What the call of a tool that isn't built in does as far as anybody knows, with all of its arguments for the question. */
+/** What a call of a tool that isn't built in may do. The question shows all arguments. */
 function foreignActions({ tool: { name, foreign }, params }: CallOfTool): readonly DeclaredAction[] {
   if (foreign === undefined) return [];
   const request = { title: `Use the tool ${name}`, detail: callDetail(name, params) };
@@ -87,7 +87,7 @@ function foreignActions({ tool: { name, foreign }, params }: CallOfTool): readon
   return kinds.map((kind) => ({ action: { kind }, ...request }));
 }
 
-/** A call as a question shows it: nothing left out, and no invisible characters. */
+/** A call for a question: complete, with invisible characters spelled out. */
 export function callDetail(name: string, params: CallOfTool['params']): string {
   return escapeControlChars(`${name}\n${JSON.stringify(params, null, 2)}`);
 }
