@@ -147,7 +147,7 @@ describe('a program of the first version', () => {
   ])('gets one sentence that says what to do for everything else: %s', async (method, params) => {
     const assistant = new FakeAssistant();
     const [, answer] = await answers(assistant, { id: 1, method, params });
-    expect(answer).toMatchObject({ id: 1, error: { message: expect.stringContaining('end it, and run it again.') } });
+    expect(answer).toMatchObject({ id: 1, error: { message: expect.stringContaining('End it and run it again.') } });
     expect(assistant.heard).toEqual([]);
   });
 });
