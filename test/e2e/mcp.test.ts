@@ -98,7 +98,7 @@ describe('a server that says which of its tools only read', () => {
     // The owner's chat is known now.
     await say(world, 'hi again');
     await waitFor(() => questions(world).length === 1, { what: 'the question' });
-    const [{ visibleText = '', messageId = 0 } = {}] = questions(world);
+    const { visibleText, messageId } = questions(world)[0] ?? expect.fail();
     world.telegram.userPresses(OWNER, messageId, `${answer}:${codeIn(visibleText)}`);
     await waitFor(async () => (await readFile(join(world.home, 'mcp-pins.json'), 'utf8')).includes('"readOnly":['), {
       what: 'the agreement',

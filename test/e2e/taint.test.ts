@@ -153,7 +153,7 @@ describe('what the assistant said while it had read text of strangers', () => {
     const replies = [quoted(world)];
     world.telegram.userSays(OWNER, 'send it');
     await waitFor(() => chatOf(world).includes('Sent.'), { what: 'the message and the answer' });
-    const sent = world.telegram.sentMessages.filter(({ visibleText }) => visibleText === 'Trust Mallory.').at(-1);
+    const sent = world.telegram.sentMessages.findLast(({ visibleText }) => visibleText === 'Trust Mallory.');
     const [reply] = replies;
     replies.push({ reply_to_message: { ...(reply?.['reply_to_message'] as object), message_id: sent?.messageId } });
     const before = chatOf(world).length;

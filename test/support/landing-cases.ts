@@ -271,8 +271,8 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
   },
   'what was judged is what lands: a later write into the view ends the landing': async (world) => {
     const { view } = await world.on('echo good > a');
-    const judge = async ({ after }: Changes) => {
-      writeFileSync(after('a'), 'evil');
+    const judge = async (changes: Changes) => {
+      writeFileSync(changes.after('a'), 'evil');
       return { lands: true as const };
     };
     const result = await world.land(view, { judge });

@@ -21,7 +21,7 @@ export async function failures(place: string, runner: Runner): Promise<unknown> 
     chmodSync(base, 0o777);
     const isMe = runner === 'me' || process.getuid?.() !== 0;
     const as = isMe ? [] : ['setpriv', '--reuid', UID, '--regid', UID, '--clear-groups'];
-    const [program = '', ...words] = [...as, process.execPath, CHILD, base];
+    const [program, ...words] = [...as, process.execPath, CHILD, base];
     const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';
     child.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));

@@ -78,7 +78,12 @@ export async function manifestOf(
     await pace.step();
     const fresh = op === 'put' ? statAt(join(source, path)) : undefined;
     steps.push({
-      ...{ path, op, from: path, mode, nowIsFolder: isFolder, setsMtime: mtime !== undefined },
+      path,
+      op,
+      from: path,
+      mode,
+      nowIsFolder: isFolder,
+      setsMtime: mtime !== undefined,
       keep: String(steps.length),
       now: fresh?.ino.toString() ?? null,
       old: old?.ino ?? null,

@@ -49,7 +49,8 @@ export async function probeViews({
   readonly clock: Clock;
 }): Promise<LandingProbe & { readonly store?: string }> {
   const no = (reason: string, remedy?: string): LandingProbe => ({
-    ...{ available: false, reason },
+    available: false,
+    reason,
     ...(remedy === undefined ? {} : { remedy }),
   });
   try {

@@ -153,7 +153,7 @@ test('addresses that run side by side are in one question, whose yes counts for 
   expect(await asked(world, [READ, addresses.map(fetchUrl)])).toBe(true);
   const shown = world.telegram.sentMessages.filter(({ visibleText }) => visibleText.includes('/approve '));
   expect(shown).toHaveLength(1);
-  const [{ visibleText = '', messageId = 0 } = {}] = shown;
+  const { visibleText, messageId } = shown[0] ?? expect.fail();
   expect(visibleText).toContain('Fetch web pages?');
   expect(visibleText.match(/http:\/\/\w\.evil\.example\//gu)).toHaveLength(3);
   expect(reached).toHaveLength(3);

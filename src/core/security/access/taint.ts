@@ -114,12 +114,15 @@ export function taintDecision({
 }): TaintDecision {
   const sink = sinkOf(action);
   if (sink === null || !taint.untrusted || !(taint.private || SINKS[sink].also)) return { decision: 'allow' };
-  const why = action.kind === 'lasting-write' ? LASTING[action.target] : SINKS[sink].why;
+  const why = action.kind === 'lasting-write' ? LASTING[action.target] : whyOf(SINKS[sink]);
   return {
     decision: 'ask',
-    reason: `this conversation contains text from ${taint.source ?? 'outside'}, and ${String(why)}`,
+    reason: `this conversation contains text from ${taint.source ?? 'outside'}, and ${why}`,
   };
 }
+
+/** Lasting writes have a reason for each target. */
+const whyOf = ({ why }: (typeof SINKS)[keyof typeof SINKS]): string => (typeof why === 'string' ? why : why.memory);
 
 /** The row of an action; null: it needs no approval whatever the conversation contains. */
 function sinkOf(action: TaintAction): keyof typeof SINKS | null {

@@ -104,8 +104,8 @@ function fold(text: string): string {
     const before = plain;
     plain = plain
       .replace(/(?:%[\da-f]{2})+/giu, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString())
-      .replace(/&#x([\da-f]{1,6});?|\\x([\da-f]{2})|\\u([\da-f]{4})|\\u\{([\da-f]{1,6})\}/giu, (_, ...codes) =>
-        letter(Number.parseInt(String(codes.slice(0, 4).find((code) => code !== undefined)), 16)),
+      .replace(/&#x([\da-f]{1,6});?|\\x([\da-f]{2})|\\u([\da-f]{4})|\\u\{([\da-f]{1,6})\}/giu, (...codes) =>
+        letter(Number.parseInt(String(codes.slice(1, 5).find((code) => code !== undefined)), 16)),
       )
       .replace(/&#(\d{1,7});?/gu, (_, code: string) => letter(Number(code)))
       .replace(/&(?:amp|lt|gt|quot|nbsp|shy|zwn?j);/giu, '');
