@@ -1,5 +1,4 @@
 /** For rows of the command line, which a start of any command reads. */
-export { asking as askingRow } from './cli/asking.ts';
 export { command as commandRow } from './cli/command.ts';
 export {
   argument,

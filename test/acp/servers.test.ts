@@ -65,6 +65,8 @@ describe.concurrent('the MCP servers of an editor', () => {
         `Read and change the files in ${world.project}?`,
         'Start the MCP server fix?',
         'Use a tool of the editor',
+        // What it answered is text of others.
+        'Use the tool mcp_editor_fix_echo',
         'Use a tool of the editor',
         'Use a tool of the editor',
       ]);

@@ -10,6 +10,7 @@ const PROMISED = ['api.ts', 'api-files.ts', 'api-rows.ts', 'api-tables.ts', 'api
 
 /** All that extensions may import of the core, by entry. A name comes or goes by hand, and the sum only falls. */
 const NAMES: Readonly<Record<string, string>> = {
+  'api-asking.ts': 'askingRow',
   'api-channels.ts':
     'AccessSettings actOf albumsOf ALWAYS_PERMITTED APPROVAL_BUTTONS Backfill backoffMs ChannelContext ChannelError channelOptions ChannelSettings configuredOwners ContextMessage createGuardedFetch decideAccess Dialect emojisOf escapeHtml groupOptions http https IdOrder InboundResult isAbort isPicture isSaid LayoutRow Link literalLine literalParts Markup Media MenuCommand Missed nothing notifyGap NotPermitted ON_MESSAGE ONLY_TO OpenItems opinionOf OutgoingPart Pace PairedRole parseLine Permit permittedRequests PieceDialect plainText Platform PlatformChannel quotedFiles RawEvent ReactionChange ReactionDraft reactionOptions ReactionTarget ReadUpTo receive Received renderPieces renderRows ReplyReference Resend RESEND_MARK Sender SenderAccess SendError Span spanText startsWithName StateReactions Stranger systemClock textIn textOfPress timeOfId toHtml tokenText toParts toPieces toRows toSpans unknownShape UNREAD withAddress withCommandPrefix withoutAnswered writtenBy',
   'api-child.ts': 'answerWith AppError Bounds cut DocumentText encodingsOf errorMessage pdfText withoutInvisible',
@@ -20,7 +21,8 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-commands.ts':
     'approvalHash CappedFile CHANGED changedBetween Changes CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment findProgram folded guardCommand judgeGit Landing LEFTOVER_NOTE Marks namesIn Program readHostList readWords ResultBits RunOptions runsOthers Verdict View weakest within',
   'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped tokenFinding warning',
-  'api-files.ts': 'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable syncDirectory watchFile',
+  'api-files.ts':
+    'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
   'api-paths.ts':
     'AppError CONTROLS cut cutStart decidePath decodeText encodeText errorMessage harmless imageType Inside looksBinary MOST_IMAGE_BYTES oneLine openEntry PathGuard PathRules pin Pinned plural refused SYNC_CALLS systemClock TextFormat within',
@@ -29,7 +31,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-proxy.ts': 'startGuardedProxy',
   'api-replay.ts':
     'CallRecord callsOf changedAsSent ChosenModel createModels createProviders createRedactor entriesOfTurn EntryDraft formatTrace fullName LineOf MODEL_ERROR_KINDS ownName Pricing Providers readTail readTape readTrace rebuildRequest RecordedCall Redact renderResult runGivenTurn silentLog StoredImage systemClock TraceFile TraceLine TraceProviders TurnPlan unknownTurn',
-  'api-rows.ts': 'argument askingRow choice commandRow flagOption GroupPart numberOption textOption textsOption',
+  'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
     'ByteLines createSandbox EnclosedProcess findProgram GuardedProxyOptions packageRemedy probeSandbox Program runEnclosed Sandbox SendingRequest',
   'api-settings.ts': 'httpUrl modelReference text textMap texts',

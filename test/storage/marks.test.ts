@@ -65,7 +65,7 @@ describe('a mark', () => {
   test('of a path outside the workspace is kept by its absolute path', async () => {
     await open().record([{ path: '/srv/project/a.md' }], 'outside');
     expect(open().authorOf('/srv/project/a.md')).toBe('outside');
-    expect(open().holdsBelow('/srv')).toBe(true);
+    expect(open().below('/srv')).toEqual(['/srv/project/a.md']);
     expect(open().holdsBelow(workspace)).toBe(false);
   });
 
@@ -101,7 +101,17 @@ describe('below a folder', () => {
     expect(marks.below(at('a')).map((path) => marks.nameOf(path))).toEqual(['a', 'a/b/c', 'a/z']);
     expect(marks.below(at('a'), 2)).toHaveLength(2);
     expect([marks.count(at('a')), marks.count(workspace), marks.count('/')]).toEqual([3, 7, 7]);
+    await mkdir(at('a/b/c'), { recursive: true });
     expect([marks.holdsBelow(at('a/b')), marks.holdsBelow(at('a/bb'))]).toEqual([true, false]);
+  });
+
+  test('a mark whose path is gone counts for nothing, until something is there again', async () => {
+    const marks = open();
+    await marks.record([{ path: 'a/page.md' }], 'outside');
+    expect(marks.holdsBelow(workspace)).toBe(false);
+    await mkdir(at('a'));
+    await writeFile(at('a/page.md'), 'x');
+    expect(marks.holdsBelow(workspace)).toBe(true);
   });
 });
 

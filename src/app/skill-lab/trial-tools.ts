@@ -15,8 +15,10 @@ export function trialTool(tool: Tool, answers: readonly CannedAnswer[]): Tool {
   const given = answers.filter((answer) => answer.tool === tool.name);
   const isHarmless = tool.onlyParts === true || (tool.effect === 'none' && tool.untrusted !== true);
   if (isHarmless && given.length === 0) return tool;
+  // Nothing of it runs, so there is nothing to approve.
+  const { foreign: _, ...own } = tool;
   return {
-    ...tool,
+    ...own,
     plan: async (params, context) => {
       const title = callTitle({ name: tool.name, arguments: JSON.stringify(params) });
       const answer = given.find((one) => fits(one, { tool: tool.name, arguments: params }));

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Role } from '../bus/messages.ts';
@@ -49,6 +49,9 @@ const FEW = 64;
 const YOUNG_MS = 86_400_000;
 /** Marks that one sweep checks. */
 const SWEPT = 5_000;
+
+/** So many marks of a folder are looked up on the disk at once; with more, one of them counts as there. */
+const LOOKED_AT = 1_000;
 
 const RANK: Readonly<Record<MarkAuthor, number>> = { outside: 0, guest: 1, trusted: 2 };
 
@@ -156,9 +159,11 @@ export class Marks {
     return to - from + (this.#marks.has(realFolder) ? 1 : 0);
   }
 
-  /** True if a folder holds a marked path, is marked or is below a marked folder. */
+  /** True if a folder holds a marked path that exists, is marked or is below a marked folder. */
   holdsBelow(realFolder: string): boolean {
-    return this.count(realFolder) > 0 || this.authorOf(realFolder) !== null;
+    if (this.authorOf(realFolder) !== null) return true;
+    const first = this.below(realFolder, LOOKED_AT);
+    return this.count(realFolder) > first.length || first.some((path) => isThere(path));
   }
 
   /** A path for people: relative to the workspace if it is in it. */
@@ -341,4 +346,13 @@ async function isGone(path: string): Promise<boolean> {
     () => false,
     (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? ''),
   );
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    // What can't be looked at may be there.
+    return errorCode(error) !== 'ENOTDIR';
+  }
 }

@@ -1,12 +1,5 @@
-import {
-  argument,
-  askingRow,
-  choice,
-  commandRow,
-  flagOption,
-  textOption,
-  type GroupPart,
-} from '../../core/api-rows.ts';
+import { askingRow } from '../../core/api-asking.ts';
+import { argument, choice, commandRow, flagOption, textOption, type GroupPart } from '../../core/api-rows.ts';
 
 const json = flagOption('as JSON');
 const id = argument('id of the job');

@@ -1,4 +1,5 @@
-import { argument, askingRow, commandRow, flagOption, type GroupPart } from '../../core/api-rows.ts';
+import { askingRow } from '../../core/api-asking.ts';
+import { argument, commandRow, flagOption, type GroupPart } from '../../core/api-rows.ts';
 
 const json = flagOption('as JSON');
 
