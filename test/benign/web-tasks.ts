@@ -106,6 +106,8 @@ export const WEB_TASKS: readonly Task[] = [
   },
   {
     name: 'run a skill of my own and remember what it says',
+    // Until the owner trusts it (`skills.entries.tea.trusted`), a skill counts as another author's.
+    asks: 1,
     prepare: async ({ write }) => {
       await write('skills/tea/SKILL.md', '---\nname: tea\ndescription: Tea.\n---\nRun sh skills/tea/brew.sh.\n');
       await write('skills/tea/brew.sh', 'echo steep for 4 minutes\n');

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { SkippingClock } from '../support/skipping-clock.ts';
 import { describeWith } from '../support/test-with.ts';
@@ -54,6 +55,9 @@ describeWith(...NEEDED)('The browser', () => {
       call({ action, ref: refOf(page, name), ...more });
 
   beforeEach(async () => {
+    // Three choices on pages are free in a chat within a day, so each test begins as on a new one.
+    using journal = new DatabaseSync(join(world.home, 'state.db'));
+    journal.exec('DELETE FROM free_choices');
     await say(world, '/new');
     pages.clear();
     asked.length = 0;
@@ -92,7 +96,7 @@ describeWith(...NEEDED)('The browser', () => {
       { action: 'back' },
       { action: 'snapshot' },
     ];
-    const asked = await turn([...steps, ...others.map(call)], ['approve']);
+    const asked = await turn([...steps, ...others.map(call)], ['approve', 'approve']);
     const titles = results(world)
       .slice(before)
       .map((text) => /title=(?<title>\w+)/u.exec(text)?.groups?.['title']);
