@@ -347,6 +347,7 @@ async function useAll(journal: Journal): Promise<void> {
   landings.undosAfter('l1');
   landings.keptBytes();
   landings.ages();
+  await landings.lose('l1');
   await landings.remove('l1');
   for (const sweep of retention.sweeps()) {
     for (let rounds = 0; rounds < 3; rounds += 1) await retention.slice(sweep, 4);

@@ -12,7 +12,7 @@ import type { Logger } from '../util/log.ts';
 import { Slots } from '../util/slots.ts';
 import { apply, canFinish, inverse, takeBack, type Manifest, type Step } from './apply.ts';
 import type { KeptLanding, Landing, LandingProbe, UndoneLanding } from './contract.ts';
-import { probeViews, whyMounted } from './self-test.ts';
+import { probeViews, obstacle } from './self-test.ts';
 import { existingStores } from './store.ts';
 import { measure, NotLandable, Pace, statAt } from './tree.ts';
 import { OpenView } from './open-view.ts';
@@ -61,7 +61,7 @@ export class WorkspaceLanding implements Landing {
   }
 
   async probe(): Promise<LandingProbe> {
-    return whyMounted(this.options.workspace) ?? (await (this.#tested ??= probeViews(this.options)));
+    return obstacle(this.options.workspace) ?? (await (this.#tested ??= probeViews(this.options)));
   }
 
   async open({ signal, mostBytes = 2 * GIB }: Parameters<Landing['open']>[0]): Promise<OpenView> {

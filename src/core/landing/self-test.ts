@@ -21,6 +21,7 @@ import {
 } from './view.ts';
 
 const OVERLAYFS = 0x794c7630;
+const VOLUME = 'Put the workspace on a disk of its own, in Docker on a volume that holds the whole home.';
 
 interface SelfTest {
   readonly store: string;
@@ -48,22 +49,15 @@ export async function probeViews({
   readonly sandbox: Pick<Sandbox, 'probe'> | null;
   readonly clock: Clock;
 }): Promise<LandingProbe & { readonly store?: string }> {
-  const no = (reason: string, remedy?: string): LandingProbe => ({
-    available: false,
-    reason,
-    ...(remedy === undefined ? {} : { remedy }),
-  });
   try {
     const workspace = realpathSync(place);
     const probe = await sandbox?.probe();
     if (probe === undefined) return no('commands run without a sandbox');
     if (!probe.available) return no('there is no sandbox');
     const programs = viewPrograms();
-    if (typeof programs === 'string') return no(`${programs} isn't installed`, 'Install util-linux and coreutils.');
-    const volume = 'Put the workspace on a disk of its own, in Docker on a volume that holds the whole home.';
-    if (statfsSync(workspace).type === OVERLAYFS) return no('the workspace is on overlayfs', volume);
+    if (typeof programs === 'string') return no(`${programs} isn't installed`);
     const store = findStore(home, workspace);
-    if (store === undefined) return no(`nothing can be moved from ${home} into the workspace`, volume);
+    if (store === undefined) return no(`nothing can be moved from ${home} into the workspace`, VOLUME);
     const trouble = await selfTest({ store, workspace, programs, engine: probe.engine, clock });
     return trouble === undefined ? { available: true, store } : no(trouble);
   } catch (error) {
@@ -71,11 +65,18 @@ export async function probeViews({
   }
 }
 
-/** A mount inside the workspace, which views can't show. */
-export function whyMounted(workspace: string): LandingProbe | undefined {
-  const [mount] = mountsBelow(realpathSync(workspace));
-  if (mount === undefined) return undefined;
-  return { available: false, reason: `${mount} is a mount inside the workspace`, remedy: 'Mount it elsewhere.' };
+/** What can be seen without a test to stand in the way of views: a missing program, overlayfs, a mount inside the workspace. */
+export function obstacle(place: string): ReturnType<typeof no> | undefined {
+  const workspace = realpathSync(place);
+  const programs = viewPrograms();
+  if (typeof programs === 'string') return no(`${programs} isn't installed`, 'Install util-linux and coreutils.');
+  if (statfsSync(workspace).type === OVERLAYFS) return no('the workspace is on overlayfs', VOLUME);
+  const [mount] = mountsBelow(workspace);
+  return mount === undefined ? undefined : no(`${mount} is a mount inside the workspace`, 'Mount it elsewhere.');
+}
+
+function no(reason: string, remedy?: string): LandingProbe & { readonly available: false } {
+  return { available: false, reason, ...(remedy === undefined ? {} : { remedy }) };
 }
 
 /** Why views can't be used here; undefined: a command's changes were found and landed. */

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { probeViews, whyMounted } from '../../core/landing/self-test.ts';
-import { probeSandbox, type SandboxProbe } from '../../core/security/enclosure/probe.ts';
+import { obstacle } from '../../core/landing/self-test.ts';
+import { probeSandbox } from '../../core/security/enclosure/probe.ts';
 import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
@@ -40,7 +40,7 @@ function mode({ loaded, command }: Scene): readonly Finding[] {
 }
 
 async function works(scene: Scene): Promise<readonly Finding[]> {
-  const { loaded, clock, random, host } = scene;
+  const { loaded, paths, clock, random, host } = scene;
   const { mode: set, sandbox } = loaded?.config.tools.exec ?? { mode: 'auto', sandbox: 'auto' };
   if (set === 'off' || set === 'full' || sandbox === 'off') return [skipped('The configuration uses no sandbox.')];
   // Not in the home: nothing is written there.
@@ -48,7 +48,7 @@ async function works(scene: Scene): Promise<readonly Finding[]> {
   try {
     const program = host.root === '/' ? {} : { program: join(host.root, 'usr/bin/bwrap') };
     const probe = await probeSandbox({ folder, clock, random, timeoutMs: SANDBOX_MS, ...program });
-    if (probe.available) return [ok(['The sandbox works.', ...probe.notes].join(' ')), ...(await views(scene, probe))];
+    if (probe.available) return [ok(['The sandbox works.', ...probe.notes].join(' ')), ...views(paths.workspace)];
     const sudo = host.uid === 0 ? '' : 'sudo ';
     const evidence = `There is no sandbox, so each command asks: ${probe.reason}`;
     if (probe.late === true) return [skipped(probe.reason)];
@@ -62,14 +62,11 @@ async function works(scene: Scene): Promise<readonly Finding[]> {
   }
 }
 
-/** Whether commands can work on a copy-on-write view. Tried in the real workspace, because only there the answer is true. */
-async function views({ paths, clock }: Scene, sandbox: SandboxProbe): Promise<readonly Finding[]> {
-  // Another user's files in the home would stop the assistant.
-  if (statSync(paths.workspace, { throwIfNoEntry: false })?.uid !== process.getuid?.()) return [];
-  const { workspace, home } = paths;
-  const found =
-    whyMounted(workspace) ?? (await probeViews({ workspace, home, sandbox: { probe: async () => sandbox }, clock }));
-  if (found.available) return [ok('Commands can work on a copy-on-write view of the workspace.')];
+/** Whether something stands in the way of copy-on-write views. The assistant itself tries one at its first such command. */
+function views(workspace: string): readonly Finding[] {
+  if (!existsSync(workspace)) return [];
+  const found = obstacle(workspace);
+  if (found === undefined) return [ok('Nothing stands in the way of copy-on-write views of the workspace.')];
   return [
     note(
       `There is no copy-on-write view because ${found.reason}, so commands in conversations with text from others ask.`,
