@@ -14,7 +14,7 @@ export interface Home extends AsyncDisposable {
   readonly model: FakeModel;
   readonly telegram: FakeTelegram;
   readonly assistant: {
-    request<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>>;
+    call<Name extends RequestName>(name: Name, params: RequestParams<Name>): Promise<RequestResult<Name>>;
   };
 }
 
