@@ -5,10 +5,10 @@ import { usageError } from '../core/cli/usage.ts';
 type Row = CliCommand | Group;
 
 const PROGRAM = 'assistant';
-/** The first word of the command line with which a shell asks for candidates. */
+/** The hidden command with which a shell asks for candidates. */
 export const COMPLETE = '__complete';
 
-/** What each shell runs when somebody presses Tab; where there are no candidates it offers files. */
+/** Each shell's script for the Tab key. Without candidates, the shell completes file names. */
 const SCRIPTS = {
   bash: `_assistant() {
   local IFS=$'\\n'
@@ -53,8 +53,8 @@ export async function completionCommand(
 }
 
 /**
- * Candidates for the last of these words, which may be empty: lines of a word, a tab and its description. None where a file or
- * any other value may stand.
+ * Completes the last of these words, which may be empty. Returns a line for each candidate: the word, then a tab and its description
+ * if it has one. Empty if a file or any other value is expected.
  */
 export function candidates(rows: readonly Row[], words: readonly string[]): readonly string[] {
   const [current = '', previous = ''] = words.toReversed();
@@ -69,7 +69,7 @@ export function candidates(rows: readonly Row[], words: readonly string[]): read
     .map(({ name, description }) => (description === '' ? name : `${name}\t${description}`));
 }
 
-/** What may follow these words: of a group its commands, of a command its options. Other words are values and stay out of it. */
+/** The commands or options that may follow these words. Words that aren't commands are values and are skipped. */
 function placeOf(rows: readonly Row[], words: readonly string[]) {
   let commands = rows;
   let options: CliCommand['options'] = {};
