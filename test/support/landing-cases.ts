@@ -406,6 +406,31 @@ export const CASES: Readonly<Record<string, (world: LandingWorld) => Promise<voi
     assert.deepEqual(await small.landing.sweep({ before: 1, pace }), { removed: 0, bytes: 1000 });
     assert.equal((await small.landing.undo(second, never)).undone, true);
   },
+  'a process that is held up between two readings of its clocks lands all the same; a clock that was set back does not':
+    async (world) => {
+      put(world, 'kept', 'x');
+      let [wall, held, hold] = [0, 0, 0];
+      const clock = {
+        ...systemClock,
+        monotonic: () => systemClock.monotonic() + held,
+        now: () => {
+          const now = systemClock.now() + held + wall;
+          held += hold;
+          return now;
+        },
+      };
+      await using own = await landingWorld({ home: world.home, clock });
+      const busyFolders = (): readonly string[] => {
+        hold = 50;
+        return [];
+      };
+      assert.ok('landed' in (await own.run('rm kept', { busyFolders })));
+      hold = 0;
+      const { view } = await own.on('echo new > new');
+      wall = -1000;
+      const result = await own.land(view);
+      assert.match('notLanded' in result ? result.notLanded : '', /the clock was set back/u);
+    },
   'undo copies are removed when they are old': async (world) => {
     put(world, 'a', 'a');
     const id = await run(world, 'rm a');

@@ -18,7 +18,7 @@ export async function conflicts(
   changes: readonly Change[],
   { clock, pace, busyFolders }: { readonly clock: Clock; readonly pace: Pace; readonly busyFolders: readonly string[] },
 ): Promise<readonly string[]> {
-  if (offsetOf(clock) < offsetMs - CLOCK_SLACK_MS) return ['the clock was set back'];
+  if (offsetOf(clock).most < offsetMs - CLOCK_SLACK_MS) return ['the clock was set back'];
   const found = new Set<string>();
   const at = (path: string): string => join(workspace, path);
   const isNew = (path: string): boolean => (statAt(at(path))?.ctimeNs ?? 0n) > startNs;

@@ -18,7 +18,7 @@ export interface Layers {
   readonly workspace: string;
   /** In ns, by the clock of the workspace's file system. Later changes have a later ctime, which programs can't set. */
   readonly startNs: bigint;
-  /** Wall clock minus monotonic clock, in ms. When it shrinks, the clock was set back and ctimes mean nothing. */
+  /** Wall clock minus monotonic clock, in ms, at least. When it shrinks, the clock was set back and ctimes mean nothing. */
   readonly offsetMs: number;
 }
 
@@ -38,7 +38,7 @@ export async function makeLayers(folder: string, workspace: string, clock: Clock
   for (const part of PARTS) mkdirSync(join(folder, part), { mode: 0o700 });
   // The view's root shows the mode of `upper`.
   chmodSync(join(folder, 'upper'), statSync(workspace).mode & 0o7777);
-  return { folder, workspace, startNs: await momentIn(folder, clock), offsetMs: offsetOf(clock) };
+  return { folder, workspace, startNs: await momentIn(folder, clock), offsetMs: offsetOf(clock).least };
 }
 
 /**
@@ -57,7 +57,12 @@ export async function momentIn(folder: string, clock: Clock): Promise<bigint> {
   return at;
 }
 
-export const offsetOf = (clock: Clock): number => clock.now() - clock.monotonic();
+/** Wall clock minus monotonic clock, in ms, as bounds: the process may be held up between two readings. */
+export function offsetOf(clock: Clock): { readonly least: number; readonly most: number } {
+  const before = clock.monotonic();
+  const now = clock.now();
+  return { least: now - clock.monotonic(), most: now - before };
+}
 
 function hasTicks(): boolean {
   const [major = 0, minor = 0] = readFileSync('/proc/sys/kernel/osrelease', 'latin1').split('.').map(Number);
