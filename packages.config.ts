@@ -1,17 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import type { OnLoadResult, Plugin } from 'esbuild';
+import type { Plugin } from 'rolldown';
 
-/** Bundles other text in the place of the files of a package that `filter` finds in their paths. */
-function replacing(name: string, filter: RegExp, text: string | ((path: string) => Promise<string>)): Plugin {
-  return {
-    name,
-    setup: (building) =>
-      building.onLoad({ filter }, async ({ path }): Promise<OnLoadResult> => {
-        const contents = typeof text === 'string' ? text : await text(path);
-        return { contents, resolveDir: dirname(path) };
-      }),
-  };
+/** Bundles other text in the place of the files of a package that `id` finds in their paths. */
+function replacing(name: string, id: RegExp, text: string | ((path: string) => Promise<string>)): Plugin {
+  const load = async (path: string): Promise<string> => (typeof text === 'string' ? text : await text(path));
+  return { name, load: { filter: { id }, handler: load } };
 }
 
 /**
@@ -51,60 +44,41 @@ function pricesAsJson(): Plugin {
   };
   return {
     name: 'prices-as-json',
-    setup: (building) => {
-      // oxlint-disable-next-line require-unicode-regexp
-      building.onLoad({ filter: /@pydantic\/genai-prices\/dist\/index\.js$/ }, async ({ path }) => {
-        const contents = `import { readFileSync } from 'node:fs';
-import file from ${JSON.stringify(join(dirname(path), 'list.json'))};
-const E = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')).map((one) => {
+    load: {
+      filter: { id: /@pydantic\/genai-prices\/dist\/index\.js$/u },
+      async handler(path) {
+        const { json, rest } = await parts(path);
+        const file = this.emitFile({ type: 'asset', name: 'prices.json', source: json });
+        return `import { readFileSync } from 'node:fs';
+const E = JSON.parse(readFileSync(new URL(import.meta.ROLLUP_FILE_URL_${file}), 'utf8')).map((one) => {
   let { models } = one;
   const get = () => (models = typeof models === 'string' ? JSON.parse(models) : models);
   return Object.defineProperty(one, 'models', { get });
-})${(await parts(path)).rest}`;
-        return { contents, resolveDir: dirname(path) };
-      });
-      // oxlint-disable-next-line require-unicode-regexp
-      building.onResolve({ filter: /genai-prices\/dist\/list\.json$/ }, ({ path }) => ({ path }));
-      // oxlint-disable-next-line require-unicode-regexp
-      building.onLoad({ filter: /genai-prices\/dist\/list\.json$/ }, async ({ path }) => ({
-        contents: (await parts(join(dirname(path), 'index.js'))).json,
-        loader: 'file',
-      }));
+})${rest}`;
+      },
     },
   };
 }
 
-/** What the bundle has of packages in the place of their own files. Filters are expressions of Go, which have no flags. */
+/** What the bundle has of packages in the place of their own files. */
 export const REPLACED: readonly Plugin[] = [
   // Of zod's messages in fifty languages the English ones: the others are half of what is loaded of it.
-  // oxlint-disable-next-line require-unicode-regexp
-  replacing('one-locale', /zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"),
+  replacing('one-locale', /zod\/v4\/locales\/index\.js$/u, "export { default as en } from './en.js';"),
   // Bolt has a receiver of ours; its own bring express, OAuth and parsers of bodies with them.
   replacing(
     'one-receiver',
-    // oxlint-disable-next-line require-unicode-regexp
-    /@slack\/bolt\/dist\/receivers\/(AwsLambdaReceiver|ExpressReceiver|HTTPModuleFunctions|HTTPReceiver|HTTPResponseAck|SocketModeReceiver)\.js$/,
+    /@slack\/bolt\/dist\/receivers\/(AwsLambdaReceiver|ExpressReceiver|HTTPModuleFunctions|HTTPReceiver|HTTPResponseAck|SocketModeReceiver)\.js$/u,
     'exports.default = undefined;',
   ),
-  // oxlint-disable-next-line require-unicode-regexp
-  replacing('no-oauth', /@slack\/oauth\/dist\/index\.js$/, 'module.exports = {};'),
+  replacing('no-oauth', /@slack\/oauth\/dist\/index\.js$/u, 'module.exports = {};'),
   // Of its parts speech and embeddings are used, and of its clients one.
-  // oxlint-disable-next-line require-unicode-regexp
-  replacing('one-client-of-openai', /\/openai\/index\.mjs$/, "export { OpenAI } from './client.mjs';"),
-  replacing(
-    'used-parts-of-openai',
-    // oxlint-disable-next-line require-unicode-regexp
-    /\/openai\/resources\/([b-df-z].*|admin.*|evals.*)\.mjs$/,
-    emptyClasses,
-  ),
+  replacing('one-client-of-openai', /\/openai\/index\.mjs$/u, "export { OpenAI } from './client.mjs';"),
+  replacing('used-parts-of-openai', /\/openai\/resources\/([b-df-z].*|admin.*|evals.*)\.mjs$/u, emptyClasses),
   pricesAsJson(),
   // Only the parser itself is used.
-  // oxlint-disable-next-line require-unicode-regexp
-  replacing('parser-alone', /\/htmlparser2\/dist\/esm\/index\.js$/, "export { Parser } from './Parser.js';"),
+  replacing('parser-alone', /\/htmlparser2\/dist\/esm\/index\.js$/u, "export { Parser } from './Parser.js';"),
   // Its reader of YAML is never called: front matter is read with ours.
-  // oxlint-disable-next-line require-unicode-regexp
-  replacing('one-yaml', /\/js-yaml\/index\.js$/, 'exports.safeLoad = exports.safeDump = () => {};'),
+  replacing('one-yaml', /\/js-yaml\/index\.js$/u, 'exports.safeLoad = exports.safeDump = () => {};'),
   // Links are found by our own rules where they are found at all.
-  // oxlint-disable-next-line require-unicode-regexp
-  replacing('no-linkify', /\/linkify-it\/build\/index\.mjs$/, 'export class LinkifyIt {}'),
+  replacing('no-linkify', /\/linkify-it\/build\/index\.mjs$/u, 'export class LinkifyIt {}'),
 ];

@@ -1,24 +1,21 @@
 import * as whole from '@pydantic/genai-prices';
-import { build } from 'esbuild';
 import type * as sdk from 'openai';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'rolldown';
 import { describe, expect, test } from 'vitest';
 import { REPLACED } from '../../packages.config.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { tempFolder } from '../support/temp.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
-
 /** What a package exports as the program has it. */
 async function bundled<T>(name: string, outdir: string): Promise<T> {
   await build({
-    stdin: { contents: `export * from '${name}';`, resolveDir: ROOT },
-    outfile: join(outdir, 'package.mjs'),
-    bundle: true,
-    format: 'esm',
+    input: fileURLToPath(import.meta.resolve(name)),
     platform: 'node',
     plugins: [...REPLACED],
+    logLevel: 'silent',
+    output: { dir: outdir, entryFileNames: 'package.mjs' },
   });
   return (await import(pathToFileURL(join(outdir, 'package.mjs')).href)) as T;
 }

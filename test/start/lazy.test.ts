@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { FIXTURE_SERVER } from '../mcp/built-fixture.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { childEnvironment } from '../support/child-environment.ts';
 import { startFakeDiscord } from '../support/fake-discord.ts';
 import { startFakeSlack } from '../support/fake-slack.ts';
@@ -18,7 +19,7 @@ const RECORDER = fileURLToPath(new URL('../support/record-loads.ts', import.meta
 /** The packages that a gateway has loaded when it said that it is ready and loads no more; `until` holds before that. */
 async function packagesLoadedBy(
   config: unknown,
-  { path, until }: { readonly path?: string; readonly until?: string } = {},
+  { path, until, main = MAIN }: { readonly path?: string; readonly until?: string; readonly main?: string } = {},
 ): Promise<Set<string>> {
   await using own = path === undefined ? await tempFolder() : null;
   const folder = { path: path ?? own?.path ?? '' };
@@ -27,7 +28,7 @@ async function packagesLoadedBy(
   await rm(record, { force: true });
   await mkdir(home, { recursive: true, mode: 0o700 });
   await writeFile(join(home, 'config.json'), JSON.stringify(config));
-  const child = spawn(process.execPath, ['--import', RECORDER, MAIN, 'gateway', '--home', home, '--port', '0'], {
+  const child = spawn(process.execPath, ['--import', RECORDER, main, 'gateway', '--home', home, '--port', '0'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: childEnvironment({ HOME: folder.path, RECORD_LOADS: record }),
   });
@@ -110,4 +111,24 @@ describe('SDKs are loaded when they are enabled, and not before', () => {
     // What serves HTTP comes with the first request, and what writes metrics with the first look at them.
     expect(['hono', '@hono/node-server', 'prom-client'].filter((name) => second.has(name))).toEqual([]);
   });
+});
+
+test('the published package starts from few files: what every start loads is in three of them', async () => {
+  const { main } = await builtProgram();
+  const loaded = await packagesLoadedBy({ agent: { model: 'demo/scripted' } }, { main });
+  const files = [...loaded].filter((name) => name.startsWith('dist/'));
+  expect(files.filter((name) => /^dist\/(?:main|command|start)-/u.test(name)).length).toBeGreaterThanOrEqual(3);
+  expect(files.length).toBeLessThan(30);
+});
+
+test('a thread or child process of the published package loads nothing of the files that every start loads', async () => {
+  const dist = dirname((await builtProgram()).main);
+  const files = (await readdir(dist)).filter((name) => /^(?!crash|dying).*-(?:worker|child)\.js$/u.test(name));
+  expect(files).toContain('search-worker.js');
+  const reached = new Set(files);
+  for (const name of reached) {
+    const text = await readFile(join(dist, name), 'utf8');
+    for (const [, path = ''] of text.matchAll(/(?:from|import)\s*["']\.\/([^"']+)["']/gu)) reached.add(path);
+  }
+  expect([...reached].filter((name) => /^(?:main|command|start)-/u.test(name))).toEqual([]);
 });

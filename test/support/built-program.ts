@@ -3,7 +3,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildProgram } from '../../esbuild.config.ts';
+import { buildProgram } from '../../program.config.ts';
 import { errorCode } from '../../src/core/util/errors.ts';
 import { childEnvironment } from './child-environment.ts';
 import { waitFor } from './wait.ts';
@@ -14,7 +14,7 @@ const CACHE = join(ROOT, 'node_modules', '.cache', 'assistant-test');
 const MADE_OF = [
   'src',
   'test/support',
-  'esbuild.config.ts',
+  'program.config.ts',
   'page.config.ts',
   'packages.config.ts',
   'package-lock.json',

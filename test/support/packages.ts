@@ -20,7 +20,7 @@ export async function copyPackage(folder: string): Promise<void> {
 /** The package as it is published. */
 export async function buildPackage(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  await run(process.execPath, ['esbuild.config.ts', join(folder, 'dist')], { cwd: ROOT });
+  await run(process.execPath, ['program.config.ts', join(folder, 'dist')], { cwd: ROOT });
   for (const name of BESIDE_PROGRAM) await cp(join(ROOT, name), join(folder, name), { recursive: true });
 }
 
