@@ -1,9 +1,9 @@
+import { flagName } from '../core/cli/command.ts';
 import { enabledChannels } from '../core/config/channels.ts';
 import { loadConfig } from '../core/config/load.ts';
 import type { ChannelSettings, ChannelSettingsKind } from '../core/config/schema/channels.ts';
 import { Cancelled, type Choice } from '../core/setup/asker.ts';
 import {
-  flagOf,
   ownerOption,
   setupOptions,
   tokenOption,
@@ -159,7 +159,7 @@ async function chooseToken(run: Run, key: string, { settings, clock }: Bot): Pro
   const option = tokenOption(kind, key);
   const named = given[option];
   if (named !== undefined && !/^[A-Z_][A-Z0-9_]*$/u.test(named)) {
-    const wrong = `${flagOf(option)} takes the name of an environment variable such as ${variable}, not the token.`;
+    const wrong = `${flagName(option)} takes the name of an environment variable such as ${variable}, not the token.`;
     throw channelError(kind, wrong);
   }
   if (named !== undefined && env[named] === undefined) {
@@ -173,7 +173,7 @@ async function chooseToken(run: Run, key: string, { settings, clock }: Bot): Pro
   for (;;) {
     if (value === '') {
       if (person === null) {
-        const missing = `A token is missing: give ${flagOf(option)} NAME, the variable that holds it, or put it into ${variable}.`;
+        const missing = `A token is missing: give ${flagName(option)} NAME, the variable that holds it, or put it into ${variable}.`;
         throw channelError(kind, missing, { exitCode: MISSING });
       }
       value = await person.secret(step.question);
@@ -217,7 +217,7 @@ async function chooseOwner(run: Run, bot: Bot, { name, maker }: BotFacts): Promi
   const { person, tell } = world;
   const { where, owner } = setup;
   if (person === null) {
-    const flag = flagOf(ownerOption(kind));
+    const flag = flagName(ownerOption(kind));
     tell.say(`No one is owner ${where} yet: give ${flag} ID, or run this in a terminal.`);
     return null;
   }

@@ -15,6 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const text = z.string().min(1);
 const isFunction = z.custom<Call>((value) => typeof value === 'function', 'a function');
 const isObject = z.custom<object>((value) => typeof value === 'object' && value !== null, 'an object');
+const isRegExp = z.instanceof(RegExp, { error: 'a regular expression' });
 const isZodSchema = z.custom<z.ZodType>(
   (value) => typeof value === 'object' && value !== null && 'safeParse' in value,
   'a zod schema',
@@ -71,7 +72,14 @@ const channelShape = z.object({
   kind: text,
   shows: z.string(),
   config: isObject.optional(),
-  setup: isObject.optional(),
+  setup: z
+    .looseObject({
+      where: text,
+      tokens: z.record(z.string(), text),
+      owner: z.looseObject({ title: text, form: isRegExp, problem: text }),
+      platform: isFunction,
+    })
+    .optional(),
   open: isFunction,
 });
 const commandShape = z.object({
@@ -109,7 +117,7 @@ const toolShape = z.object({
   withheldFrom: z.array(z.enum(['subagent', 'visit'])).optional(),
   onlyReads: z.literal(true).optional(),
   source: text.optional(),
-  looks: z.instanceof(RegExp, { error: 'a regular expression' }).optional(),
+  looks: isRegExp.optional(),
   plan: isFunction.optional(),
   execute: isFunction.optional(),
   // Ignored, these would ask nobody.

@@ -95,10 +95,6 @@ export const tokenOption = (kind: string, key: string): string =>
 /** The option that makes a person the owner. */
 export const ownerOption = (kind: string): string => `${kind}Owner`;
 
-/** An option as it is typed. */
-export const flagOf = (option: string): string =>
-  `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
-
 /** The options that a kind of channel adds to `assistant init`, by their names. */
 export function setupOptions({
   kind,
