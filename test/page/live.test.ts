@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { dropTurn, hearLive, liveTurns, takeSnapshot } from '../../src/page/state/live.ts';
+import { hearLive, liveTurns, takeSnapshot } from '../../src/page/state/live.ts';
 
 const of = { channel: 'web', chatId: 'main', sessionKey: 'web:main', sequence: 1 };
 const result = {
@@ -31,7 +31,6 @@ test('a turn that ends before the screen draws its beginning does not run for ev
   hearLive({ ...of, turnId: 'short', type: 'typing' });
   hearLive({ ...of, turnId: 'long', type: 'text', text: 'It goes on' });
   hearLive({ ...of, turnId: 'short', type: 'turn-end', result, answers: [] });
-  dropTurn('short');
   draw();
   expect([...liveTurns.value.keys()]).toEqual(['long']);
 });

@@ -5,7 +5,7 @@ import { openFeed } from '../net/feed.ts';
 import { loggedIn, operation } from '../net/http.ts';
 import { loadNewer, loadNewest, newConversation, takeRows, type Conversation } from './conversation.ts';
 import { learnAbilities } from './abilities.ts';
-import { dropTurn, hearLive, liveTurns, takeSnapshot } from './live.ts';
+import { hearLive, liveTurns, takeSnapshot } from './live.ts';
 import { main, place } from './place.ts';
 import { forget, sendWaiting } from './unsent.ts';
 
@@ -78,8 +78,8 @@ function hear(frame: ServerFrame): void {
       void loadNewer(conversation.value);
       break;
     case 'live':
-      hearLive(frame.event);
       if (frame.event.type === 'turn-end') void endTurn(frame.event);
+      else hearLive(frame.event);
       break;
     case 'questions':
       questions.value = frame.questions;
@@ -123,7 +123,8 @@ async function endTurn(event: TurnEnd): Promise<void> {
     announcement.value = sentenceAbout(event.result);
     await loadNewer(open);
   }
-  dropTurn(event.turnId);
+  // Until then, the turn shows what it left.
+  hearLive(event);
 }
 
 const MOST_READ_OUT = 600;

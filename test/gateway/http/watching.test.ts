@@ -89,16 +89,13 @@ describe('a turn that runs', () => {
     await waitFor(() => first.of('live').some(({ event }) => event.type === 'text'), { what: 'the first text' });
     using second = await page.follow();
     const [{ turns } = { turns: [] }] = second.of('turns');
-    expect(turns).toMatchObject(
-      [{ session: 'web:growing', reasoning: 'I think. ', text: /^Piece/u }].map((turn) => ({
-        ...turn,
-        text: expect.stringMatching(turn.text),
-      })),
-    );
-    const [running] = turns;
+    const begun = { kind: 'text', text: expect.stringMatching(/^Piece/u) };
+    const segments = [{ kind: 'reasoning', text: 'I think. ' }, begun];
+    expect(turns).toMatchObject([{ session: 'web:growing', since: 0, segments }]);
+    const said = turns[0]?.segments.at(-1);
     await second.answer('growing', 'Piece by piece it comes to its end.');
     const texts = second.of('live').flatMap(({ event }) => (event.type === 'text' ? [event.text] : []));
-    expect(texts.every((text) => text.startsWith(running?.text ?? 'x'))).toBe(true);
+    expect(texts.every((text) => text.startsWith(said?.kind === 'text' ? said.text : 'x'))).toBe(true);
     // Both tabs saw the same.
     await first.answer('growing', 'Piece by piece it comes to its end.');
     const ends = [first, second].map((tab) => tab.of('live').at(-1)?.event);
@@ -116,7 +113,10 @@ describe('a turn that runs', () => {
     await waitFor(() => first.of('live').some(({ event }) => event.type === 'tool-end'), { what: 'the tool' });
     using second = await page.follow();
     expect(second.of('turns')[0]?.turns).toMatchObject([
-      { session: 'web:tools', tools: [{ name: 'list_dir', state: 'done', durationMs: expect.any(Number) }] },
+      {
+        session: 'web:tools',
+        segments: [{ kind: 'tool', tool: { name: 'list_dir', state: 'done', durationMs: expect.any(Number) } }],
+      },
     ]);
     await second.answer('tools', 'Nothing there.');
     using third = await page.follow();

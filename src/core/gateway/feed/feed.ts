@@ -1,12 +1,16 @@
 import type { MessageBus } from '../../bus/bus.ts';
+import { followed, startedTurn, type LiveSegment, type LiveTurn } from '../../bus/live-turn.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { Row, RunningTurn, ServerFrame, WaitingQuestion } from '../http/wire.ts';
-import { RunningTurns } from './running-turns.ts';
+import type { Row, ServerFrame, WaitingQuestion } from '../http/wire.ts';
 
 /** Who missed more messages than this fetches anew what is shown. */
 const MOST_MISSED = 500;
 const PAGE = 100;
+/** Running turns that are remembered; the oldest are forgotten. */
+const MOST_TURNS = 200;
+/** A snapshot has the diffs and the reasoning of this many newest segments of a turn. */
+const WHOLE_SEGMENTS = 50;
 /** How often is looked for what changes without an event, while someone watches. */
 const LOOK_MS = 5_000;
 const SOON_MS = 50;
@@ -26,7 +30,7 @@ export interface FeedOptions {
   };
   readonly bus: Pick<MessageBus, 'listen'>;
   /** Turns of an earlier process that this one continues; asked for once. */
-  readonly continued: () => readonly Pick<RunningTurn, 'session' | 'turn'>[];
+  readonly continued: () => readonly Pick<LiveTurn, 'session' | 'turn'>[];
   readonly questions: () => readonly WaitingQuestion[];
   /** What tools of extensions may change. */
   readonly ownChanges: readonly string[];
@@ -48,7 +52,7 @@ export interface Watcher {
 /** What happens in the assistant, for those who watch: durable messages after their cursor, then what is going on. */
 export class Feed implements Disposable {
   readonly #options: FeedOptions;
-  readonly #running: RunningTurns;
+  readonly #running = new Map<string, LiveTurn>();
   readonly #watchers = new Set<Watcher>();
   readonly #listening: Disposable;
   /** While someone watches. */
@@ -61,7 +65,8 @@ export class Feed implements Disposable {
 
   constructor(options: FeedOptions) {
     this.#options = options;
-    this.#running = new RunningTurns(() => options.clock.now(), options.continued());
+    const since = options.clock.now();
+    for (const turn of options.continued()) this.#running.set(turn.turn, { ...startedTurn(turn, since), since });
     this.#listening = options.bus.listen((event) => this.#happened(event));
   }
 
@@ -72,7 +77,7 @@ export class Feed implements Disposable {
     const { version, startedAt, main } = this.#options;
     watcher.frame({ type: 'hello', version, cursor: cursor ?? cursorOf(this.#head), startedAt, main: main() });
     if (cursor !== null) this.#catchUp(placeOf(cursor), watcher);
-    watcher.frame({ type: 'turns', turns: this.#running.list() });
+    watcher.frame({ type: 'turns', turns: Array.from(this.#running.values(), inSnapshot) });
     watcher.frame({ type: 'questions', questions: this.#options.questions() });
     this.#watchers.add(watcher);
     return {
@@ -154,12 +159,20 @@ export class Feed implements Disposable {
   }
 
   #happened(event: OutboundEvent): void {
-    this.#running.take(event);
+    this.#follow(event);
     if (this.#open === undefined) return;
     for (const watcher of this.#watchers) watcher.live(event);
     if (event.type === 'tool-end') this.changed('memory', 'files', 'skills', ...this.#options.ownChanges);
     if (event.type === 'turn-end') this.changed('sessions', 'usage');
     if (event.type === 'tool-start' || event.type === 'tool-end' || event.type === 'turn-end') this.lookSoon();
+  }
+
+  #follow(event: OutboundEvent): void {
+    const { turnId } = event;
+    if (event.type === 'turn-end') this.#running.delete(turnId);
+    else this.#running.set(turnId, followed(this.#running.get(turnId), event, this.#options.clock.now()));
+    const [oldest] = this.#running.keys();
+    if (this.#running.size > MOST_TURNS && oldest !== undefined) this.#running.delete(oldest);
   }
 
   #look(): void {
@@ -177,6 +190,18 @@ export class Feed implements Disposable {
   #all(frame: ServerFrame): void {
     for (const watcher of this.#watchers) watcher.frame(frame);
   }
+}
+
+/** A turn for those who connect in its middle. What makes a long turn large is left out of its older part. */
+function inSnapshot(turn: LiveTurn): LiveTurn {
+  const newest = turn.segments.length - WHOLE_SEGMENTS;
+  const segments = turn.segments.flatMap((segment, at): readonly LiveSegment[] => {
+    if (at >= newest) return [segment];
+    if (segment.kind !== 'tool') return segment.kind === 'text' ? [segment] : [];
+    const { diff: _, ...tool } = segment.tool;
+    return [{ kind: segment.kind, tool }];
+  });
+  return { ...turn, segments };
 }
 
 function cursorOf({ inbound, outbound }: Place): string {
