@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { followed, type LiveTurn } from '../../core/bus/live-turn.ts';
-import type { ServerFrame } from '../../core/gateway/http/wire.ts';
+import type { LiveEvent } from '../../core/gateway/http/wire.ts';
 import { now } from '../clock.ts';
 
 /** All running turns, by their id. */
@@ -15,8 +15,6 @@ export const runningTurns = computed<ReadonlyMap<string, number>>(() => {
   return known;
 });
 let known: ReadonlyMap<string, number> = new Map();
-
-type LiveEvent = Extract<ServerFrame, { type: 'live' }>['event'];
 
 const waiting: LiveEvent[] = [];
 let isPlanned = false;

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Row } from '../../../src/core/gateway/http/wire.ts';
+import type { LiveEvent, Row } from '../../../src/core/gateway/http/wire.ts';
 import { connectAssistant } from '../../../src/core/gateway/control.ts';
 import { systemClock } from '../../../src/core/util/clock.ts';
 import { CommandLine } from '../../cli/command-line.ts';
@@ -37,6 +37,9 @@ describe('who comes back', () => {
     await page.say('missed', 'third');
     await second.answer('missed', 'Three.');
     expect(second.rows.map(({ text }) => text)).toEqual(['second', 'Two.', 'third', 'Three.']);
+    const isEnd = ({ event }: { readonly event: LiveEvent }) =>
+      event.type === 'turn-end' && event.result.text === 'Three.';
+    await waitFor(() => second.of('live').some(isEnd), { what: 'the end of the third turn' });
     using third = await page.follow(second.cursor);
     expect(third.frames.map(({ type }) => type)).toEqual(['hello', 'turns', 'questions']);
   });
@@ -121,6 +124,46 @@ describe('a turn that runs', () => {
     await second.answer('tools', 'Nothing there.');
     using third = await page.follow();
     expect(third.of('turns')[0]?.turns).toEqual([]);
+  });
+
+  test('ends with what it left, the very items of its history', async () => {
+    world.model.reply(
+      { reasoning: 'Where?', text: 'I look.', calls: [{ name: 'list_dir', arguments: { path: '.' } }], delayMs: 200 },
+      'There.',
+      'Gladly.',
+    );
+    using followed = await page.follow();
+    const ends = () =>
+      followed
+        .of('live')
+        .flatMap(({ event }) => (event.type === 'turn-end' && event.sessionKey === 'web:left' ? [event] : []));
+    await page.say('left', 'Look');
+    await page.say('left', 'And be quick');
+    await waitFor(() => ends().length === 1, { what: 'the end of the first turn' });
+    await page.say('left', 'Thank you');
+    await waitFor(() => ends().length === 2, { what: 'the end of the second turn' });
+    const { items } = await page.history('web:left');
+    expect(ends().map((end) => end.items?.map(({ kind }) => kind))).toEqual([
+      ['user', 'reasoning', 'assistant', 'call', 'result', 'user', 'assistant'],
+      ['user', 'assistant'],
+    ]);
+    expect(ends().flatMap((end) => end.items ?? [])).toEqual(items);
+    await page.say('left', '/usage');
+    await waitFor(() => ends().length === 3, { what: 'the end of the command' });
+    expect(ends()[2]?.items).toEqual([]);
+  });
+
+  test('that left more than a frame should have ends without it', async () => {
+    const note = 'x'.repeat(19_000);
+    const calls = Array.from({ length: 11 }, (_, n) => ({ name: 'read_file', arguments: { path: `${n}.txt`, note } }));
+    world.model.reply({ calls }, 'Enough.');
+    using followed = await page.follow();
+    await page.say('large', 'Read much');
+    const end = () =>
+      followed.of('live').find(({ event }) => event.type === 'turn-end' && event.sessionKey === 'web:large')?.event;
+    await waitFor(() => end() !== undefined, { what: 'the end' });
+    expect(end()).not.toHaveProperty('items');
+    expect((await page.history('web:large')).items.at(-1)).toMatchObject({ text: 'Enough.' });
   });
 
   test('of another channel is seen too', async () => {

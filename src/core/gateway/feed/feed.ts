@@ -2,7 +2,7 @@ import type { MessageBus } from '../../bus/bus.ts';
 import { followed, startedTurn, type LiveSegment, type LiveTurn } from '../../bus/live-turn.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { Row, ServerFrame, WaitingQuestion } from '../http/wire.ts';
+import type { HistoryItem, LiveEvent, Row, ServerFrame, WaitingQuestion } from '../http/wire.ts';
 
 /** Who missed more messages than this fetches anew what is shown. */
 const MOST_MISSED = 500;
@@ -31,6 +31,8 @@ export interface FeedOptions {
   readonly bus: Pick<MessageBus, 'listen'>;
   /** Turns of an earlier process that this one continues; asked for once. */
   readonly continued: () => readonly Pick<LiveTurn, 'session' | 'turn'>[];
+  /** What an ended turn left in the history of its session; undefined: it has to be fetched. */
+  readonly left: (end: TurnEnd) => Promise<readonly HistoryItem[] | undefined>;
   readonly questions: () => readonly WaitingQuestion[];
   /** What tools of extensions may change. */
   readonly ownChanges: readonly string[];
@@ -43,10 +45,12 @@ export interface FeedOptions {
   readonly startedAt: number;
 }
 
+type TurnEnd = Extract<OutboundEvent, { type: 'turn-end' }>;
+
 /** Someone who watches. */
 export interface Watcher {
   frame(frame: ServerFrame): void;
-  live(event: OutboundEvent): void;
+  live(event: LiveEvent): void;
 }
 
 /** What happens in the assistant, for those who watch: durable messages after their cursor, then what is going on. */
@@ -62,6 +66,8 @@ export class Feed implements Disposable {
   #questions = '';
   #health = '';
   #soon: Disposable | undefined;
+  /** Tells the ends of turns in order. */
+  #ends: Promise<void> = Promise.resolve();
 
   constructor(options: FeedOptions) {
     this.#options = options;
@@ -159,6 +165,17 @@ export class Feed implements Disposable {
   }
 
   #happened(event: OutboundEvent): void {
+    if (event.type !== 'turn-end' || this.#open === undefined) this.#tell(event);
+    else this.#ends = this.#ends.then(() => this.#ended(event));
+  }
+
+  /** Until what it left is read, a turn counts as running, so that who connects meanwhile is told of its end. */
+  async #ended(event: TurnEnd): Promise<void> {
+    const items = await this.#options.left(event);
+    this.#tell({ ...event, ...(items === undefined ? {} : { items }) });
+  }
+
+  #tell(event: LiveEvent): void {
     this.#follow(event);
     if (this.#open === undefined) return;
     for (const watcher of this.#watchers) watcher.live(event);

@@ -187,6 +187,14 @@ export interface Hello {
   readonly main: string;
 }
 
+type TurnEnd = Extract<OutboundEvent, { type: 'turn-end' }>;
+
+/** An event of a running turn; its end has what the turn left in the history. */
+export type LiveEvent =
+  | Exclude<OutboundEvent, TurnEnd>
+  /** `items`: as `GET …/history` has them. @default too large for a frame, or unreadable: fetch them */
+  | (TurnEnd & { readonly items?: readonly HistoryItem[] });
+
 /** The frames of `GET /ws?after=<cursor>`; the client sends none. */
 export type ServerFrame =
   /** The first frame. */
@@ -198,7 +206,7 @@ export type ServerFrame =
   /** All turns that run, once after what was missed. */
   | { readonly type: 'turns'; readonly turns: readonly LiveTurn[] }
   /** `text` and `reasoning` are cumulative; events in between may be left out. */
-  | { readonly type: 'live'; readonly event: OutboundEvent }
+  | { readonly type: 'live'; readonly event: LiveEvent }
   | { readonly type: 'questions'; readonly questions: readonly WaitingQuestion[] }
   /** `what` may be different now, such as `memory`, for those who show it. */
   | { readonly type: 'changed'; readonly what: string };
