@@ -33,25 +33,38 @@ function flush(): void {
   isPlanned = false;
   const turns = new Map(liveTurns.value);
   for (const event of waiting.splice(0)) {
-    if (event.type === 'turn-end') turns.delete(event.turnId);
-    else turns.set(event.turnId, followed(turns.get(event.turnId), event, now()));
+    const { turnId } = event;
+    if (event.type === 'turn-end') turns.delete(turnId);
+    else turns.set(turnId, followed(takeContinued(event) ?? turns.get(turnId), event, now()));
   }
   liveTurns.value = turns;
 }
 
+/**
+ * Turns that another process continues and that have said nothing there yet. Until they do, they show what they showed
+ * before: the text that they were in the middle of is in no history.
+ */
+const continued = new Map<string, LiveTurn>();
+
 /** Takes the snapshot of all running turns in place of what was known. */
 export function takeSnapshot(turns: readonly LiveTurn[]): void {
   waiting.length = 0;
+  continued.clear();
   const before = liveTurns.peek();
-  liveTurns.value = new Map(turns.map((turn) => [turn.turn, continued(turn, before.get(turn.turn))]));
+  liveTurns.value = new Map(turns.map((turn) => [turn.turn, keepShown(turn, before.get(turn.turn))]));
 }
 
-/**
- * A turn that another process continues has said nothing there yet. The text that it was in the middle of is in no history,
- * so it stays until the turn goes on.
- */
-function continued(turn: LiveTurn, before: LiveTurn | undefined): LiveTurn {
+function keepShown(turn: LiveTurn, before: LiveTurn | undefined): LiveTurn {
   if (before === undefined || turn.segments.length > 0) return turn;
-  const { segments } = before;
-  return { ...turn, segments: segments.slice(segments.findLastIndex(({ kind }) => kind === 'tool') + 1) };
+  continued.set(turn.turn, turn);
+  const segments = before.segments.filter((segment) => segment.kind !== 'tool' || segment.tool.state !== 'running');
+  return { ...before, segments, status: turn.status };
+}
+
+/** A continued turn, from the event on by which it goes on: its history then has what it showed before. */
+function takeContinued({ turnId, type }: LiveEvent): LiveTurn | undefined {
+  if (type === 'typing' || type === 'status') return undefined;
+  const turn = continued.get(turnId);
+  continued.delete(turnId);
+  return turn;
 }
