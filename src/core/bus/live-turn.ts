@@ -24,7 +24,7 @@ export interface LiveTurn {
   readonly session: string;
   readonly turn: string;
   readonly startedAt: number;
-  /** What the turn did before this time is in its history only, because an earlier process began it. 0: `segments` has everything. */
+  /** An earlier process began the turn: what it did before this time is in its history only. 0: `segments` has everything. */
   readonly since: number;
   /** Oldest first. */
   readonly segments: readonly LiveSegment[];

@@ -24,7 +24,7 @@ export function timelineOf(known: {
   readonly items: readonly HistoryItem[];
   readonly rows: readonly Row[];
   readonly unsent: readonly Unsent[];
-  /** Turns that are shown as they run, each with the time since when. */
+  /** Running turns, each with its `since`: they show themselves what they did from then on. */
   readonly running?: ReadonlyMap<string, number>;
 }): readonly Entry[] {
   const running = known.running ?? new Map<string, number>();

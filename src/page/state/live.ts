@@ -6,7 +6,10 @@ import { now } from '../clock.ts';
 /** All running turns, by their id. */
 export const liveTurns = signal<ReadonlyMap<string, LiveTurn>>(new Map());
 
-/** Since when each running turn shows itself, by its id; the same map until one begins or ends, so that text that grows draws nothing else anew. */
+/**
+ * The `since` of each running turn, by its id. The map stays the same until a turn begins or ends, so that growing text
+ * draws nothing else anew.
+ */
 export const runningTurns = computed<ReadonlyMap<string, number>>(() => {
   const turns = [...liveTurns.value.values()];
   if (turns.length !== known.size || turns.some(({ turn, since }) => known.get(turn) !== since)) {

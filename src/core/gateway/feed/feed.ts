@@ -2,7 +2,7 @@ import type { MessageBus } from '../../bus/bus.ts';
 import { followed, startedTurn, type LiveSegment, type LiveTurn } from '../../bus/live-turn.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { HistoryItem, LiveEvent, Row, ServerFrame, WaitingQuestion } from '../http/wire.ts';
+import type { HistoryItem, LiveEvent, Row, ServerFrame, TurnEnd, WaitingQuestion } from '../http/wire.ts';
 
 /** Who missed more messages than this fetches anew what is shown. */
 const MOST_MISSED = 500;
@@ -44,8 +44,6 @@ export interface FeedOptions {
   readonly version: string;
   readonly startedAt: number;
 }
-
-type TurnEnd = Extract<OutboundEvent, { type: 'turn-end' }>;
 
 /** Someone who watches. */
 export interface Watcher {

@@ -187,7 +187,7 @@ export interface Hello {
   readonly main: string;
 }
 
-type TurnEnd = Extract<OutboundEvent, { type: 'turn-end' }>;
+export type TurnEnd = Extract<OutboundEvent, { type: 'turn-end' }>;
 
 /** An event of a running turn; its end has what the turn left in the history. */
 export type LiveEvent =
