@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LiveEvent, Row } from '../../../src/core/gateway/http/wire.ts';
+import type { Row } from '../../../src/core/gateway/http/wire.ts';
 import { connectAssistant } from '../../../src/core/gateway/control.ts';
 import { systemClock } from '../../../src/core/util/clock.ts';
 import { CommandLine } from '../../cli/command-line.ts';
@@ -37,9 +37,7 @@ describe('who comes back', () => {
     await page.say('missed', 'third');
     await second.answer('missed', 'Three.');
     expect(second.rows.map(({ text }) => text)).toEqual(['second', 'Two.', 'third', 'Three.']);
-    const isEnd = ({ event }: { readonly event: LiveEvent }) =>
-      event.type === 'turn-end' && event.result.text === 'Three.';
-    await waitFor(() => second.of('live').some(isEnd), { what: 'the end of the third turn' });
+    await second.end('Three.');
     using third = await page.follow(second.cursor);
     expect(third.frames.map(({ type }) => type)).toEqual(['hello', 'turns', 'questions']);
   });
@@ -101,8 +99,8 @@ describe('a turn that runs', () => {
     expect(texts.every((text) => text.startsWith(said?.kind === 'text' ? said.text : 'x'))).toBe(true);
     // Both tabs saw the same.
     await first.answer('growing', 'Piece by piece it comes to its end.');
-    const ends = [first, second].map((tab) => tab.of('live').at(-1)?.event);
-    expect(ends[0]).toEqual(ends[1]);
+    const ends = [first, second].map((tab) => tab.end('Piece by piece it comes to its end.'));
+    expect(await ends[0]).toEqual(await ends[1]);
     expect(second.rows.every((row) => first.rows.some(({ id }) => id === row.id))).toBe(true);
   });
 
@@ -121,7 +119,7 @@ describe('a turn that runs', () => {
         segments: [{ kind: 'tool', tool: { name: 'list_dir', state: 'done', durationMs: expect.any(Number) } }],
       },
     ]);
-    await second.answer('tools', 'Nothing there.');
+    await second.end('Nothing there.');
     using third = await page.follow();
     expect(third.of('turns')[0]?.turns).toEqual([]);
   });
@@ -159,10 +157,7 @@ describe('a turn that runs', () => {
     world.model.reply({ calls }, 'Enough.');
     using followed = await page.follow();
     await page.say('large', 'Read much');
-    const end = () =>
-      followed.of('live').find(({ event }) => event.type === 'turn-end' && event.sessionKey === 'web:large')?.event;
-    await waitFor(() => end() !== undefined, { what: 'the end' });
-    expect(end()).not.toHaveProperty('items');
+    expect(await followed.end('Enough.')).not.toHaveProperty('items');
     expect((await page.history('web:large')).items.at(-1)).toMatchObject({ text: 'Enough.' });
   });
 
