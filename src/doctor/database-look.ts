@@ -17,7 +17,7 @@ import { journalMigrations } from '../core/journal/schema.ts';
 import { readStoreAddress } from '../core/storage/store-address.ts';
 import type { Clock } from '../core/util/clock.ts';
 import { AppError, errorMessage } from '../core/util/errors.ts';
-import { skipped, type Finding } from './check.ts';
+import { skipped, type Found } from '../core/util/finding.ts';
 import type { Scene, StoredHomeAddress } from './scene.ts';
 
 /** What the checks of the database look at. */
@@ -82,8 +82,8 @@ export function hasDatabase({ loaded }: Scene): boolean {
 
 /** What a check finds in a look at a server that answered; it is skipped where none did. */
 export function ofServer(
-  find: (server: ServerFacts, look: DatabaseLook, scene: Scene) => readonly Finding[],
-): (scene: Scene) => Promise<readonly Finding[]> {
+  find: (server: ServerFacts, look: DatabaseLook, scene: Scene) => readonly Found[],
+): (scene: Scene) => Promise<readonly Found[]> {
   return async (scene) => {
     const found = await lookAtDatabase(scene);
     if (found === null) return [];

@@ -2,9 +2,11 @@ import { existsSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Environment } from '../core/config/environment.ts';
 import type { HomePaths } from '../core/config/home.ts';
-import { ConfigError } from '../core/config/config-error.ts';
+import { ConfigError, placed } from '../core/config/config-error.ts';
 import { isMachine } from '../core/config/hosted-home.ts';
-import { loadConfig } from '../core/config/load.ts';
+import { loadConfig, type LoadedConfig } from '../core/config/load.ts';
+import { findingIn } from '../core/config/read-config.ts';
+import { failed, type Finding, type Found } from '../core/util/finding.ts';
 import type { Program } from '../core/program.ts';
 import { readVersion } from '../core/config/version.ts';
 import { JournalReader } from '../core/journal/journal-reader.ts';
@@ -37,10 +39,15 @@ export interface SceneOptions {
 export async function openScene(options: SceneOptions): Promise<Scene & Disposable> {
   const { program, paths, env: ownEnv, clock, random, host, ports, gateway, homeFlag } = options;
   const service = findService(options);
+  const command = (words: string): string => {
+    // The gateway of the main assistant, or of the machine, runs a home that lies in its folder.
+    const home = words === 'gateway' ? (paths.host ?? homeFlag) : homeFlag;
+    return assistantCommand(`${words}${home === undefined ? '' : ` --home ${shellWord(home)}`}`);
+  };
   const env = { ...ownEnv, ...service?.variables };
   const { loaded, configTroubles } = await loadConfig({ program, home: paths.home, env }).then(
     (found) => ({ loaded: found, configTroubles: [] }),
-    (error: unknown) => ({ loaded: null, configTroubles: troublesOf(error, paths.config) }),
+    (error: unknown) => ({ loaded: null, configTroubles: troublesOf(error, paths.config, command('config edit')) }),
   );
   const holder = findHolder(paths.lock, { root: host.root, hostname: hostname() });
   const { journal, journalTrouble } = readJournal(paths.state, gateway !== null || holder !== null);
@@ -58,26 +65,29 @@ export async function openScene(options: SceneOptions): Promise<Scene & Disposab
     loaded,
     configTroubles,
     gateway,
+    known: gateway?.findings ?? (await atRest(paths, loaded, clock)),
     holder,
     journal,
     journalTrouble,
     service,
     ports,
-    command: (words) => {
-      // The gateway of the main assistant, or of the machine, runs a home that lies in its folder.
-      const home = words === 'gateway' ? (paths.host ?? homeFlag) : homeFlag;
-      return assistantCommand(`${words}${home === undefined ? '' : ` --home ${shellWord(home)}`}`);
-    },
+    command,
     [Symbol.dispose]: () => journal?.[Symbol.dispose](),
   };
 }
 
+/** What a gateway would say of a home in which none runs. */
+async function atRest(paths: HomePaths, loaded: LoadedConfig | null, clock: Clock): Promise<readonly Finding[]> {
+  if (loaded === null || loaded.config.homes.enabled) return loaded?.findings ?? [];
+  const { homeAtRest } = await import('../core/start/home-at-rest.ts');
+  return homeAtRest(paths, loaded, clock).findings;
+}
+
 /** Each thing that is wrong with a configuration, with its place. */
-function troublesOf(error: unknown, file: string): readonly string[] {
-  if (!(error instanceof ConfigError) || error.problems.length === 0) return [errorMessage(error)];
-  return error.problems.map(({ sentence, place }) =>
-    place === undefined ? sentence : `${file}:${place.line}:${place.column}: ${sentence}`,
-  );
+function troublesOf(error: unknown, file: string, edit: string): readonly Found[] {
+  if (error instanceof ConfigError && error.problems.length > 0)
+    return error.problems.map((problem) => failed(placed(problem, file), edit));
+  return [findingIn(error) ?? failed(errorMessage(error), edit)];
 }
 
 function readJournal(path: string, isOpen: boolean): Pick<Scene, 'journal' | 'journalTrouble'> {

@@ -8,6 +8,7 @@ import type { Opened } from '../service/open-service.ts';
 import type { ServiceState } from '../service/supervisor.ts';
 import type { Host } from '../service/host.ts';
 import type { Clock } from '../core/util/clock.ts';
+import type { Finding, Found } from '../core/util/finding.ts';
 import type { Random } from '../core/util/random.ts';
 import type { Check } from './check.ts';
 import type { Holder } from './holder.ts';
@@ -23,9 +24,11 @@ export interface RunningGateway {
   readonly version: string;
   readonly pid: number;
   readonly model: string;
-  readonly channels: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
-  /** One sentence each. */
-  readonly warnings: readonly string[];
+  readonly channels: Readonly<
+    Record<string, { readonly state: string; readonly detail?: string; readonly code?: string }>
+  >;
+  /** What it says that the person should know. */
+  readonly findings: readonly Finding[];
   readonly http: string | null;
   /** How PostgreSQL keeps its home; absent: the folder alone has it. */
   readonly store?: { readonly behind: Behind };
@@ -38,18 +41,8 @@ export interface RunningGateway {
   }[];
   /** Asks it one of its operations. */
   readonly call: AssistantPort['call'];
-  /** Tokens that the next request of the main conversation has, and the names of its plugins that failed. */
+  /** Tokens that the next request of the main conversation has. */
   readonly requestTokens: () => Promise<number>;
-  readonly failedPlugins: () => Promise<readonly string[]>;
-}
-
-/** What a person should know of one channel's `allowFrom` and `owners`; null: nothing. */
-export interface PeopleOfChannel {
-  readonly channel: string;
-  /** Entries that let no one in. */
-  readonly names: string | null;
-  /** That it has no owner. */
-  readonly owner: string | null;
 }
 
 /** Where the home of a folder, or the homes of a machine, are kept. */
@@ -68,7 +61,6 @@ export interface StoredHomeAddress {
 export interface DoctorPorts {
   /** `provider/model` that answers with this configuration. Throws one sentence where none can. */
   readonly answeringModel: (loaded: LoadedConfig) => string;
-  readonly people: (loaded: LoadedConfig, paired: ReturnType<JournalReader['people']>) => readonly PeopleOfChannel[];
   /** Faults of skills, one sentence each, and how many can be used. */
   readonly skills: (
     loaded: LoadedConfig,
@@ -108,9 +100,11 @@ export interface Scene {
   readonly isMachine: boolean;
   /** Null: it cannot be read, see `configTroubles`. */
   readonly loaded: LoadedConfig | null;
-  /** What the assistant cannot run with, one sentence each. */
-  readonly configTroubles: readonly string[];
+  /** What the assistant cannot run with. */
+  readonly configTroubles: readonly Found[];
   readonly gateway: RunningGateway | null;
+  /** What the running gateway says that the person should know; where none runs, what it would say of the configuration. */
+  readonly known: readonly Finding[];
   /** Who has the home; null: no one. */
   readonly holder: Holder | null;
   /** Null: there is none, or it cannot be read, see `journalTrouble`. */

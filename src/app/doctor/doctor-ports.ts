@@ -9,7 +9,6 @@ import { silentLog } from '../../core/util/log.ts';
 import { systemRandom } from '../../core/util/random.ts';
 import { plural } from '../../core/util/text.ts';
 import { createModels, fullName } from '../../core/assistant/models.ts';
-import { peopleOfChannels } from '../../core/people/owners.ts';
 import { readStoreAddress } from '../../core/storage/store-address.ts';
 import { placeOf, storedHomeName } from '../../host/homes/kept-home.ts';
 import { openSkills } from '../../core/skills/open-skills.ts';
@@ -24,7 +23,6 @@ export function doctorPorts(
       const { config } = loaded;
       return fullName(createModels({ config, loaded, clock, random: systemRandom, log: silentLog }).standard);
     },
-    people: (loaded, paired) => peopleOfChannels(loaded, paired, paths.config),
     skills: async ({ config, program }) => {
       const without = skillsOff(program, config);
       const { skills, found, warnings } = await openSkills(config, paths, { env, without }).survey();

@@ -1,5 +1,6 @@
 import type { Examination, Examined } from '../../doctor/examine.ts';
-import { SUBJECTS, type State } from '../../doctor/check.ts';
+import { SUBJECTS } from '../../doctor/check.ts';
+import type { State } from '../../core/util/finding.ts';
 import type { RunningGateway } from '../../doctor/scene.ts';
 import type { AssistantPort } from '../../core/gateway/assistant-port.ts';
 import { deadline, raceAbort } from '../../core/util/clock.ts';
@@ -47,10 +48,10 @@ export async function doctorCommand(
   });
   const examination = await examine(scene, { offline, fix });
   const isFine = examination.findings.every(({ state }) => state !== 'failed');
-  const checks = examination.findings.map(({ check, state, evidence, remedy }) => ({
+  const checks = examination.findings.map(({ check, state, says, remedy }) => ({
     id: check.id,
     state,
-    evidence,
+    evidence: says,
     remedy,
   }));
   const facts = { version: VERSION, checks, ok: isFine, ...(fix ? { mended: examination.mended } : {}) };
@@ -67,8 +68,6 @@ async function gatewayOf(port: AssistantPort, { clock }: CliContext): Promise<Ru
       ...info,
       call: (name, input, by) => port.call(name, input, by),
       requestTokens: async () => (await port.call('prompt', { session: 'terminal:main' })).used,
-      failedPlugins: async () =>
-        (await port.call('pluginsList', {})).flatMap(({ name, state }) => (state === 'failed' ? [name] : [])),
     };
   } catch {
     return null;
@@ -109,8 +108,8 @@ function groupLines(subject: string, findings: readonly Examined[]): readonly st
   const shown = findings.filter(({ state }) => state !== 'ok' && state !== 'skipped');
   return [
     `${subject.padEnd(14)} ${counts}`.trimEnd(),
-    ...shown.flatMap(({ state, check, evidence, remedy }) => [
-      `  ${SIGNS[state]} ${check.id}: ${evidence}`,
+    ...shown.flatMap(({ state, check, says, remedy }) => [
+      `  ${SIGNS[state]} ${check.id}: ${says}`,
       ...(state === 'note' && remedy !== null ? [`      → ${remedy}`] : []),
     ]),
   ];
@@ -121,8 +120,8 @@ function section(title: string, findings: readonly Examined[]): readonly string[
   return [
     '',
     title,
-    ...findings.flatMap(({ state, check, evidence, remedy }) => [
-      `${SIGNS[state]} ${check.id}: ${evidence}`,
+    ...findings.flatMap(({ state, check, says, remedy }) => [
+      `${SIGNS[state]} ${check.id}: ${says}`,
       ...(remedy === null ? [] : [`    → ${remedy}`]),
     ]),
   ];

@@ -2,7 +2,7 @@ import type { Channel, ChannelContext, ChannelError, SendError } from '../channe
 import type { Provider } from '../providers/provider.ts';
 import type { Option } from '../cli/values.ts';
 import type { ChannelSettings, ChannelSettingsKind } from '../config/schema/channels.ts';
-import type { Finding } from '../../doctor/check.ts';
+import type { Found } from '../util/finding.ts';
 import type { Scene } from '../../doctor/scene.ts';
 import type { ReadyChannel } from '../setup/ready.ts';
 import type { SetupWorld } from '../setup/world.ts';
@@ -88,7 +88,7 @@ export interface ChannelSetup {
     given: Readonly<Record<string, string | undefined>>,
   ) => Promise<ReadyChannel | null>;
   /** Asks the platform whether it takes the tokens of an entry, for `assistant doctor`. @default they are not tried */
-  readonly tryTokens?: (scene: Scene, name: string, settings: ChannelSettings) => Promise<readonly Finding[]>;
+  readonly tryTokens?: (scene: Scene, name: string, settings: ChannelSettings) => Promise<readonly Found[]>;
 }
 
 /** A kind of channel. */

@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import type { Program } from '../program.ts';
 import type { App } from '../app.ts';
 import { errorMessage } from '../util/errors.ts';
+import { failed, type Finding } from '../util/finding.ts';
 
 /** A process that ran this long, ms, counts as healthy. */
 const CALM_MS = 30 * 60_000;
@@ -19,6 +20,11 @@ export function safeConfig(config: Config, { sections }: Pick<Program, 'sections
     one.inSafeMode === undefined ? [] : [[one.path, one.inSafeMode(one.of(config))]],
   );
   return { ...config, ...Object.fromEntries(safe) };
+}
+
+/** The same, for the list of findings. */
+export function safeModeFinding(starts: { readonly recent: number }): Finding {
+  return { id: 'gateway.starts', ...failed(safeModeSentence(starts)), facts: { mode: 'safe' } };
 }
 
 /** Tells the owner, once for a row of starts. Never rejects. */

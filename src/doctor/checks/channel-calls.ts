@@ -1,7 +1,8 @@
 import { enabledChannels } from '../../core/config/channels.ts';
 import type { ChannelSettings } from '../../core/config/schema/channels.ts';
 import type { Checked } from '../../core/setup/token.ts';
-import { failed, ok, warning, type Check, type Finding } from '../check.ts';
+import { failed, ok, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const channelCallChecks: readonly Check[] = [
@@ -20,7 +21,7 @@ export function channelsOf({ loaded }: Scene, platform: string): readonly (reado
   return Object.entries(enabledChannels(loaded)).filter(([name, { kind }]) => (kind ?? name) === platform);
 }
 
-async function tokens(scene: Scene): Promise<readonly Finding[]> {
+async function tokens(scene: Scene): Promise<readonly Found[]> {
   const kinds = scene.program.extensions.flatMap(({ channels = [] }) => channels);
   const tried = kinds.flatMap(({ kind, setup }) =>
     channelsOf(scene, kind).map(async ([name, settings]) => (await setup?.tryTokens?.(scene, name, settings)) ?? []),
@@ -32,7 +33,7 @@ async function tokens(scene: Scene): Promise<readonly Finding[]> {
 export function tokenFinding<Facts>(
   { paths, command }: Scene,
   { name, key, answer, who }: { name: string; key: string; answer: Checked<Facts>; who: (facts: Facts) => string },
-): Finding {
+): Found {
   const setting = `channels.${name}.${key}`;
   if (typeof answer !== 'string') {
     if ('facts' in answer) return ok(`${setting} is right: ${who(answer.facts)}.`);

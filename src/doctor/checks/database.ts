@@ -3,7 +3,8 @@ import { oneLine } from '../../core/util/text.ts';
 import { LEASE_MS, TRUSTED_PART } from '../../host/homes/lease.ts';
 import { sqlStateOf } from '../../host/homes/store-failure.ts';
 import type { ServerFacts } from '../../host/homes/server-facts.ts';
-import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
+import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
 import type { Scene } from '../scene.ts';
 
@@ -58,7 +59,7 @@ const COMMITS_OF_A_TURN = 4;
 /** Of a turn, ms. */
 const SLOW = { warnedMs: 1_000, notedMs: 200 };
 
-async function address(scene: Scene): Promise<readonly Finding[]> {
+async function address(scene: Scene): Promise<readonly Found[]> {
   const look = await lookAtDatabase(scene);
   if (look === null) return [];
   const remedy = scene.command("config set store 'postgres://USER:PASSWORD@HOST/DATABASE'");
@@ -71,7 +72,7 @@ async function address(scene: Scene): Promise<readonly Finding[]> {
   });
 }
 
-async function connects(scene: Scene): Promise<readonly Finding[]> {
+async function connects(scene: Scene): Promise<readonly Found[]> {
   const look = await lookAtDatabase(scene);
   if (look === null) return [];
   if (look instanceof AppError || look.servers.every(({ found }) => found.length === 0))
@@ -84,7 +85,7 @@ async function connects(scene: Scene): Promise<readonly Finding[]> {
 }
 
 /** What went wrong while connecting, and what to do. */
-function refusal(to: DatabaseLook, error: AppError): readonly [evidence: string, remedy: string] {
+function refusal(to: DatabaseLook, error: AppError): readonly [says: string, remedy: string] {
   const where = placeText(to);
   switch (sqlStateOf(error)) {
     case '28P01':
@@ -107,14 +108,14 @@ function refusal(to: DatabaseLook, error: AppError): readonly [evidence: string,
   }
 }
 
-function version({ version: found, major }: ServerFacts): readonly Finding[] {
+function version({ version: found, major }: ServerFacts): readonly Found[] {
   if (major >= OLDEST) return [ok(`It is PostgreSQL ${found}.`)];
   return [
     failed(`It is PostgreSQL ${found}, and homes need ${OLDEST} or later.`, `Upgrade the server to ${OLDEST} or later`),
   ];
 }
 
-function tls({ isEncrypted }: ServerFacts, look: DatabaseLook): readonly Finding[] {
+function tls({ isEncrypted }: ServerFacts, look: DatabaseLook): readonly Found[] {
   if (isEncrypted && look.isUnchecked) {
     return [
       warning(
@@ -140,10 +141,7 @@ function tls({ isEncrypted }: ServerFacts, look: DatabaseLook): readonly Finding
   ];
 }
 
-function rights(
-  { rights: found, isReadOnly }: ServerFacts,
-  { user, database: name }: DatabaseLook,
-): readonly Finding[] {
+function rights({ rights: found, isReadOnly }: ServerFacts, { user, database: name }: DatabaseLook): readonly Found[] {
   const { installed, mayInstall, owner, refused } = found;
   if (isReadOnly) {
     return [
@@ -187,12 +185,12 @@ const POOLED =
   'A pooler that is not in session mode is between this machine and the server, and homes need connections of their own.';
 const POOLER_REMEDY = 'Name the server itself in the setting store, or set pool_mode = session in the pooler';
 
-function pooler({ isPooled }: ServerFacts): readonly Finding[] {
+function pooler({ isPooled }: ServerFacts): readonly Found[] {
   if (isPooled) return [failed(POOLED, POOLER_REMEDY)];
   return [ok('Each connection has one of the server for itself.')];
 }
 
-function clockCheck({ clockAheadMs }: ServerFacts, { leaseMs = LEASE_MS }: DatabaseLook): readonly Finding[] {
+function clockCheck({ clockAheadMs }: ServerFacts, { leaseMs = LEASE_MS }: DatabaseLook): readonly Found[] {
   const differs = Math.abs(clockAheadMs);
   const margin = leaseMs * (1 - TRUSTED_PART);
   if (differs <= margin) return [ok(`Its clock and that of this machine differ by ${millis(differs)}.`)];
@@ -204,29 +202,26 @@ function clockCheck({ clockAheadMs }: ServerFacts, { leaseMs = LEASE_MS }: Datab
   ];
 }
 
-function commit({ commitMs, standbys }: ServerFacts): readonly Finding[] {
+function commit({ commitMs, standbys }: ServerFacts): readonly Found[] {
   if (commitMs === null) return [skipped('The server takes no writes.')];
   if (commitMs instanceof AppError) {
-    const evidence = `A commit does not end: ${said(commitMs)}.`;
-    if (standbys === '') return [failed(evidence, 'Read the log of the server')];
+    const says = `A commit does not end: ${said(commitMs)}.`;
+    if (standbys === '') return [failed(says, 'Read the log of the server')];
     return [
       failed(
-        `${evidence} The server waits for a standby (synchronous_standby_names: ${oneLine(standbys, 80)}).`,
+        `${says} The server waits for a standby (synchronous_standby_names: ${oneLine(standbys, 80)}).`,
         'Start that standby, or take it out of synchronous_standby_names',
       ),
     ];
   }
   const turn = commitMs * COMMITS_OF_A_TURN;
-  const evidence = `A commit takes ${millis(commitMs)}, and each turn waits for about ${COMMITS_OF_A_TURN} of these: ${millis(turn)}.`;
+  const says = `A commit takes ${millis(commitMs)}, and each turn waits for about ${COMMITS_OF_A_TURN} of these: ${millis(turn)}.`;
   const remedy = 'Use a server that is nearer, or that has a faster disk';
-  if (turn >= SLOW.warnedMs) return [warning(evidence, remedy)];
-  return [turn >= SLOW.notedMs ? note(evidence, remedy) : ok(evidence)];
+  if (turn >= SLOW.warnedMs) return [warning(says, remedy)];
+  return [turn >= SLOW.notedMs ? note(says, remedy) : ok(says)];
 }
 
-function durable(
-  { waitsForDisk, synchronousCommit, standbys }: ServerFacts,
-  { user }: DatabaseLook,
-): readonly Finding[] {
+function durable({ waitsForDisk, synchronousCommit, standbys }: ServerFacts, { user }: DatabaseLook): readonly Found[] {
   if (!waitsForDisk) {
     return [
       warning(

@@ -1,5 +1,6 @@
 import { oneLine, plural } from '../../core/util/text.ts';
-import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
+import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const extensionChecks: readonly Check[] = [
@@ -17,10 +18,10 @@ export const extensionChecks: readonly Check[] = [
   },
 ];
 
-async function skills({ loaded, ports, command }: Scene): Promise<readonly Finding[]> {
+async function skills({ loaded, ports, command }: Scene): Promise<readonly Found[]> {
   if (loaded === null) return [];
   const { usable, troubles, waiting } = await ports.skills(loaded);
-  const findings: Finding[] = troubles.map((sentence) => warning(oneLine(sentence, 300), command('skills check')));
+  const findings: Found[] = troubles.map((sentence) => warning(oneLine(sentence, 300), command('skills check')));
   if (waiting > 0)
     findings.push(
       note(
@@ -31,15 +32,13 @@ async function skills({ loaded, ports, command }: Scene): Promise<readonly Findi
   return findings.length === 0 ? [ok(`${plural(usable, 'skill')} can be used.`)] : findings;
 }
 
-async function plugins({ loaded, ports, paths, gateway, command }: Scene): Promise<readonly Finding[]> {
+async function plugins({ loaded, ports, paths, command }: Scene): Promise<readonly Found[]> {
   const listed = loaded?.config.plugins ?? [];
   if (listed.length === 0) return [];
   const found = await ports.plugins(paths);
-  const broken = new Set(gateway === null ? [] : await gateway.failedPlugins());
   return listed.map((name) => {
     if (!found.includes(name))
       return failed(`The plugin ${name} is not in ${paths.plugins}.`, command(`plugins add ${name}`));
-    if (broken.has(name)) return failed(`The plugin ${name} does not run.`, command('plugins list'));
     return ok(`The plugin ${name} is there.`);
   });
 }

@@ -1,5 +1,6 @@
 import { plural } from '../../core/util/text.ts';
-import { note, ok, warning, type Check, type Finding } from '../check.ts';
+import { note, ok, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const messageChecks: readonly Check[] = [
@@ -15,11 +16,11 @@ export const messageChecks: readonly Check[] = [
 /** With a gateway that runs, a message should not wait longer, milliseconds. */
 const LONG_MS = 30 * 60_000;
 
-function undelivered({ journal, gateway, clock, command }: Scene): readonly Finding[] {
+function undelivered({ journal, gateway, clock, command }: Scene): readonly Found[] {
   if (journal === null) return [];
   const now = clock.now();
   const { lost, waiting } = journal.outbox(now);
-  const findings: Finding[] = [];
+  const findings: Found[] = [];
   if (lost.count > 0) {
     findings.push(
       warning(
@@ -43,11 +44,11 @@ function undelivered({ journal, gateway, clock, command }: Scene): readonly Find
   return findings.length === 0 ? [ok('Each reply arrived.')] : findings;
 }
 
-function unanswered({ journal, gateway, clock, command }: Scene): readonly Finding[] {
+function unanswered({ journal, gateway, clock, command }: Scene): readonly Found[] {
   if (journal === null) return [];
   const now = clock.now();
   const { lost, waiting } = journal.inbox(now);
-  const findings: Finding[] = [];
+  const findings: Found[] = [];
   if (lost.count > 0) {
     findings.push(
       warning(

@@ -13,7 +13,8 @@ import { localAddress } from '../../setup/scan.ts';
 import { pathText } from '../../core/config/setting.ts';
 import { shellWord } from '../../core/util/text.ts';
 import { errorMessage } from '../../core/util/errors.ts';
-import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
+import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const modelChecks: readonly Check[] = [
@@ -53,7 +54,7 @@ const WANTED_TOKENS = 32_768;
 
 type ProviderEntry = Config['providers'][string];
 
-function answers({ program, loaded, ports, command }: Scene): readonly Finding[] {
+function answers({ program, loaded, ports, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   try {
     const model = ports.answeringModel(loaded);
@@ -71,7 +72,7 @@ function isScripted({ presets }: Program, name: string, providers: Config['provi
   return presets.get(entry?.kind ?? name)?.isScripted === true;
 }
 
-function embeddings({ program, loaded, command }: Scene): readonly Finding[] {
+function embeddings({ program, loaded, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   const server = embeddingServer(loaded.config, program);
   if (server === null) return [];
@@ -100,7 +101,7 @@ function calledProviders(program: Program, config: Config): readonly (readonly [
   });
 }
 
-async function keys(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function keys(scene: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   const { loaded } = scene;
   if (loaded === null) return [];
   const found = await Promise.all(
@@ -127,7 +128,7 @@ async function keyFinding(
   { program, loaded, env, clock, command, paths, service }: Scene,
   { name, entry, apiKey, label }: AskedKey,
   signal: AbortSignal,
-): Promise<Finding | null> {
+): Promise<Found | null> {
   if (loaded === null) return null;
   const { config, keyVariables } = loaded;
   const kind = entry.kind ?? (program.presets.has(name) ? name : (usualKind(program.presets) ?? name));
@@ -182,7 +183,7 @@ async function keyFinding(
 async function window(
   { program, loaded, env, clock, ports, command }: Scene,
   signal: AbortSignal,
-): Promise<readonly Finding[]> {
+): Promise<readonly Found[]> {
   const ref = answeringModel(loaded, ports);
   if (loaded === null || ref === null) return [];
   const { config } = loaded;
@@ -235,12 +236,12 @@ function windowFindings({
   /** What it has loaded at present. */
   readonly now: number | null;
   readonly command: Scene['command'];
-}): readonly Finding[] {
+}): readonly Found[] {
   if (tokens === null) return [skipped(`${name} does not say how many tokens of ${model} it loads.`)];
   if (set !== null && set > tokens) {
     const rest = isTold ? ' and cuts off what is longer without a word' : ', so no more is sent';
-    const evidence = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens}${rest}.`;
-    return [failed(evidence, command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${tokens}`))];
+    const says = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens}${rest}.`;
+    return [failed(says, command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${tokens}`))];
   }
   if (tokens < SMALL_WINDOW) {
     const raise = isTold
@@ -253,19 +254,19 @@ function windowFindings({
     return [say(`${name} loads only ${tokens} tokens of ${model}, ${why}.`, raise)];
   }
   if (now !== null && now < tokens) {
-    const evidence = `${model} is loaded with ${now} tokens now, though ${tokens} are asked for: another program loaded it, or something between takes the wish away.`;
-    return [note(evidence, command(`init --provider ${name}`))];
+    const says = `${model} is loaded with ${now} tokens now, though ${tokens} are asked for: another program loaded it, or something between takes the wish away.`;
+    return [note(says, command(`init --provider ${name}`))];
   }
   return [ok(`${name} loads ${tokens} tokens of ${model}.`)];
 }
 
-function learned({ loaded, ports, journal }: Scene): readonly Finding[] {
+function learned({ loaded, ports, journal }: Scene): readonly Found[] {
   const ref = answeringModel(loaded, ports);
   const facts = (journal?.modelFacts() ?? []).filter(({ model }) => model === ref);
   const texts = facts.map(factText).filter((text) => text !== null);
   if (texts.length === 0) return [];
-  const evidence = `Learned from what the server of ${ref} refused or said of itself: ${texts.join('; ')}.`;
-  return [note(evidence)];
+  const says = `Learned from what the server of ${ref} refused or said of itself: ${texts.join('; ')}.`;
+  return [note(says)];
 }
 
 /** Null if no model can answer; `model.answers` says why. */

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { serverAddresses } from '../addresses.ts';
 import { machineZone } from '../../core/util/time-zone.ts';
-import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
+import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 /** The oldest Node that runs this program. */
@@ -26,7 +27,7 @@ export const programChecks: readonly Check[] = [
   { id: 'program.timezone', subject: 'program', about: 'reminders come in the time zone of the owner', run: timezone },
 ];
 
-function node({ command }: Scene): readonly Finding[] {
+function node({ command }: Scene): readonly Found[] {
   const { node: version } = process.versions;
   if (Number(version.split('.')[0]) >= OLDEST_NODE) return [ok(`Node ${version}.`)];
   return [
@@ -37,7 +38,7 @@ function node({ command }: Scene): readonly Finding[] {
   ];
 }
 
-function root({ host, command }: Scene): readonly Finding[] {
+function root({ host, command }: Scene): readonly Found[] {
   if (host.uid !== 0) return [ok(`It runs as ${host.user}.`)];
   const isContainer = ['.dockerenv', 'run/.containerenv'].some((name) => existsSync(join(host.root, name)));
   if (isContainer) return [note('It runs as root, inside a container.')];
@@ -49,7 +50,7 @@ function root({ host, command }: Scene): readonly Finding[] {
   ];
 }
 
-async function clock(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function clock(scene: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   const now = new Date(scene.clock.now());
   const mend = 'sudo timedatectl set-ntp true';
   if (now.getUTCFullYear() < FIRST_YEAR || now.getUTCFullYear() > LAST_YEAR) {
@@ -61,8 +62,8 @@ async function clock(scene: Scene, signal: AbortSignal): Promise<readonly Findin
     const skew = told - scene.clock.now();
     const host = new URL(address).host;
     if (Math.abs(skew) < SKEW.toldMs) return [ok(`The clock agrees with ${host}.`)];
-    const evidence = `The clock is ${Math.round(Math.abs(skew) / 1000)} seconds ${skew > 0 ? 'behind' : 'ahead of'} that of ${host}.`;
-    return [Math.abs(skew) < SKEW.badMs ? note(evidence, mend) : warning(evidence, mend)];
+    const says = `The clock is ${Math.round(Math.abs(skew) / 1000)} seconds ${skew > 0 ? 'behind' : 'ahead of'} that of ${host}.`;
+    return [Math.abs(skew) < SKEW.badMs ? note(says, mend) : warning(says, mend)];
   }
   return [skipped('No server could be asked for the time.')];
 }
@@ -82,7 +83,7 @@ async function timeOf(address: string, signal: AbortSignal): Promise<number | nu
   }
 }
 
-function timezone({ loaded, command }: Scene): readonly Finding[] {
+function timezone({ loaded, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   const { timezone: set } = loaded.config.agent;
   const machine = machineZone();

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { obstacle } from '../../core/landing/self-test.ts';
 import { probeSandbox } from '../../core/security/enclosure/probe.ts';
-import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
+import { note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const safetyChecks: readonly Check[] = [
@@ -22,7 +23,7 @@ export const safetyChecks: readonly Check[] = [
 /** Less than the deadline of a check, milliseconds. */
 const SANDBOX_MS = 9_000;
 
-function mode({ loaded, command }: Scene): readonly Finding[] {
+function mode({ loaded, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   const { mode: set, sandbox } = loaded.config.tools.exec;
   if (set === 'full') {
@@ -39,7 +40,7 @@ function mode({ loaded, command }: Scene): readonly Finding[] {
   return [ok(set === 'ask' ? 'Each command asks.' : 'Commands run in the sandbox, or ask.')];
 }
 
-async function works(scene: Scene): Promise<readonly Finding[]> {
+async function works(scene: Scene): Promise<readonly Found[]> {
   const { loaded, paths, clock, random, host } = scene;
   const { mode: set, sandbox } = loaded?.config.tools.exec ?? { mode: 'auto', sandbox: 'auto' };
   if (set === 'off' || set === 'full' || sandbox === 'off') return [skipped('The configuration uses no sandbox.')];
@@ -50,20 +51,20 @@ async function works(scene: Scene): Promise<readonly Finding[]> {
     const probe = await probeSandbox({ folder, clock, random, timeoutMs: SANDBOX_MS, ...program });
     if (probe.available) return [ok(['The sandbox works.', ...probe.notes].join(' ')), ...views(paths.workspace)];
     const sudo = host.uid === 0 ? '' : 'sudo ';
-    const evidence = `There is no sandbox, so each command asks: ${probe.reason}`;
+    const says = `There is no sandbox, so each command asks: ${probe.reason}`;
     if (probe.late === true) return [skipped(probe.reason)];
     const remedy =
       probe.remedy === undefined
         ? kernelRemedy(host.root, sudo)
         : `${probe.remedy.startsWith('install ') ? '' : sudo}${probe.remedy}`;
-    return [warning(evidence, remedy)];
+    return [warning(says, remedy)];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** Whether something stands in the way of copy-on-write views. The assistant itself tries one at its first such command. */
-function views(workspace: string): readonly Finding[] {
+function views(workspace: string): readonly Found[] {
   if (!existsSync(workspace)) return [];
   const found = obstacle(workspace);
   if (found === undefined) return [ok('Nothing stands in the way of copy-on-write views of the workspace.')];

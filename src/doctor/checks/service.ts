@@ -3,7 +3,8 @@ import { enabledChannels } from '../../core/config/channels.ts';
 import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
 import { keysOf } from '../../core/providers/endpoint.ts';
 import { errorMessage } from '../../core/util/errors.ts';
-import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
+import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const serviceChecks: readonly Check[] = [
@@ -24,7 +25,7 @@ export const serviceChecks: readonly Check[] = [
   { id: 'service.keys', subject: 'service', about: 'it has the keys and tokens that this terminal has', run: keys },
 ];
 
-async function running({ service }: Scene): Promise<readonly Finding[]> {
+async function running({ service }: Scene): Promise<readonly Found[]> {
   if (service === null) return [];
   try {
     const { installed, running: isRunning, state, enabled } = await service.state();
@@ -37,7 +38,7 @@ async function running({ service }: Scene): Promise<readonly Finding[]> {
   }
 }
 
-function unit({ service }: Scene): readonly Finding[] {
+function unit({ service }: Scene): readonly Found[] {
   if (service === null) return [];
   const { supervisor } = service.opened;
   const { unit: path, launcher } = supervisor.places;
@@ -51,7 +52,7 @@ function unit({ service }: Scene): readonly Finding[] {
   return [warning(`${path} was written by another version, or changed by hand.`, service.command('install'))];
 }
 
-async function linger({ service, host }: Scene): Promise<readonly Finding[]> {
+async function linger({ service, host }: Scene): Promise<readonly Found[]> {
   const state = await service?.state().catch(() => null);
   if (state == null || state.linger === null) return [];
   if (state.linger) return [ok('It continues after you log out.')];
@@ -59,7 +60,7 @@ async function linger({ service, host }: Scene): Promise<readonly Finding[]> {
 }
 
 /** What works in this terminal and not in the service, for want of a variable. */
-async function keys({ program, service, loaded, paths, ownEnv }: Scene): Promise<readonly Finding[]> {
+async function keys({ program, service, loaded, paths, ownEnv }: Scene): Promise<readonly Found[]> {
   if (service?.variables == null || loaded === null) return [];
   const { PATH, HOME } = ownEnv;
   const load = (env: Scene['env']): Promise<LoadedConfig | null> =>

@@ -9,7 +9,8 @@ import { isEphemeral } from '../../core/util/ephemeral-session.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { machineZone } from '../../core/util/time-zone.ts';
 import { megabytes, oneLine, plural, shellWord } from '../../core/util/text.ts';
-import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
+import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
+import type { Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const storeChecks: readonly Check[] = [
@@ -34,7 +35,7 @@ const FROM_BACKUP =
   'If you miss something: restore the file from a backup (docs/backup.md) while the assistant is stopped';
 const LARGE = { logsBytes: 500_000_000, journalBytes: 1_000_000_000, freeShare: 0.4, freeBytes: 100_000_000 };
 
-function journal({ paths, journal: opened, journalTrouble, command }: Scene): readonly Finding[] {
+function journal({ paths, journal: opened, journalTrouble, command }: Scene): readonly Found[] {
   const restore = command('restore BACKUP');
   if (journalTrouble !== null) {
     return [
@@ -74,7 +75,7 @@ function journal({ paths, journal: opened, journalTrouble, command }: Scene): re
   return [ok(`state.db is whole (${megabytes(bytes)}).`)];
 }
 
-function search({ paths, gateway, holder }: Scene): readonly Finding[] {
+function search({ paths, gateway, holder }: Scene): readonly Found[] {
   const { size: bytes = 0 } = statSync(paths.search, { throwIfNoEntry: false }) ?? {};
   if (bytes === 0 || bytes > CHECKED_BYTES) return [];
   const damage = damageOf(() => {
@@ -107,7 +108,7 @@ function damageOf(check: () => readonly string[]): string | null {
   }
 }
 
-async function tapes({ paths, journal: opened }: Scene): Promise<readonly Finding[]> {
+async function tapes({ paths, journal: opened }: Scene): Promise<readonly Found[]> {
   const found = namesIn(paths.sessions)
     .filter((name) => name.endsWith('.jsonl'))
     .map((name) => ({
@@ -161,7 +162,7 @@ function newestByTape(opened: Scene['journal'], folder: string): ReadonlyMap<str
   }
 }
 
-async function files({ paths, journal: opened }: Scene): Promise<readonly Finding[]> {
+async function files({ paths, journal: opened }: Scene): Promise<readonly Found[]> {
   const found = await damagedFiles(paths.home, opened?.homeFiles() ?? new Map());
   return found.length === 0
     ? [ok('The files of the home are as they were.')]
@@ -186,7 +187,7 @@ function isJson(line: string): boolean {
   }
 }
 
-function quarantine({ paths }: Scene): readonly Finding[] {
+function quarantine({ paths }: Scene): readonly Found[] {
   const names = namesIn(paths.quarantine);
   if (names.length === 0) return [ok('Nothing damaged was set aside.')];
   return [
@@ -197,8 +198,8 @@ function quarantine({ paths }: Scene): readonly Finding[] {
   ];
 }
 
-async function size({ paths, journal: opened, command }: Scene): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
+async function size({ paths, journal: opened, command }: Scene): Promise<readonly Found[]> {
+  const findings: Found[] = [];
   const bytes = statSync(paths.state, { throwIfNoEntry: false })?.size ?? 0;
   const free = opened?.freeShare() ?? 0;
   if (bytes > LARGE.journalBytes || (free > LARGE.freeShare && free * bytes > LARGE.freeBytes)) {

@@ -1,4 +1,4 @@
-import { channelsOf, failed, ok, tokenFinding, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { channelsOf, failed, ok, tokenFinding, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { textIn, type ChannelSettings } from '../../core/api-channels.ts';
 import { askDiscord, mayReadMessages } from './setup.ts';
 
@@ -7,16 +7,16 @@ export const checks: readonly Check[] = [
 ];
 
 /** What Discord says of the token of a channel. */
-export async function tryToken(scene: Scene, name: string, settings: ChannelSettings): Promise<readonly Finding[]> {
+export async function tryToken(scene: Scene, name: string, settings: ChannelSettings): Promise<readonly Found[]> {
   const answer = await askDiscord(String(settings['token']), textIn(settings, 'apiBase'));
   return [tokenFinding(scene, { name, key: 'token', answer, who: (app) => app.name || app.id })];
 }
 
-async function intents(scene: Scene): Promise<readonly Finding[]> {
+async function intents(scene: Scene): Promise<readonly Found[]> {
   const channels = channelsOf(scene, 'discord');
   if (channels.length === 0) return [];
   const found = await Promise.all(
-    channels.map(async ([name, settings]): Promise<readonly Finding[]> => {
+    channels.map(async ([name, settings]): Promise<readonly Found[]> => {
       const answer = await askDiscord(String(settings['token']), textIn(settings, 'apiBase'));
       // That the token is refused is what channel.token says.
       if (typeof answer === 'string' || !('facts' in answer)) return [];

@@ -1,5 +1,5 @@
 import { errorMessage, oneLine, plural, systemRandom } from '../../core/api.ts';
-import { failed, note, ok, skipped, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { failed, note, ok, skipped, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { silentLog } from '../../core/api-replay.ts';
 import { McpServer } from './server.ts';
 import { mcpServers, type McpServerSettings } from './settings.ts';
@@ -14,7 +14,7 @@ export const checks: readonly Check[] = [
   },
 ];
 
-async function servers(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function servers(scene: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   const { loaded, gateway, command } = scene;
   const used = Object.entries(loaded === null ? {} : mcpServers.of(loaded.config)).filter(([, { enabled }]) => enabled);
   if (used.length === 0) return [];

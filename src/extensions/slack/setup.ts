@@ -1,4 +1,4 @@
-import { tokenFinding, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { tokenFinding, type Found, type Scene } from '../../core/api-doctor.ts';
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import type { ChannelSettings } from '../../core/api-channels.ts';
@@ -172,7 +172,7 @@ function apiUrlOf(before: ChannelSettings | undefined): string | null {
 }
 
 /** What Slack says of both tokens of a channel. */
-export async function tryTokens(scene: Scene, name: string, settings: ChannelSettings): Promise<readonly Finding[]> {
+export async function tryTokens(scene: Scene, name: string, settings: ChannelSettings): Promise<readonly Found[]> {
   return await Promise.all(
     (
       [

@@ -1,14 +1,5 @@
 import { textIn, type ChannelSettings } from '../../core/api-channels.ts';
-import {
-  channelsOf,
-  failed,
-  isConflict,
-  ok,
-  tokenFinding,
-  type Check,
-  type Finding,
-  type Scene,
-} from '../../core/api-doctor.ts';
+import { channelsOf, failed, ok, tokenFinding, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { askTelegram, openBot } from './setup.ts';
 import { forGrammy, openTransport } from './transport.ts';
 
@@ -24,14 +15,14 @@ export const checks: readonly Check[] = [
 ];
 
 /** What Telegram says of the token of a channel. */
-export async function tryToken(scene: Scene, name: string, settings: ChannelSettings): Promise<readonly Finding[]> {
+export async function tryToken(scene: Scene, name: string, settings: ChannelSettings): Promise<readonly Found[]> {
   using transport = openTransport(scene.clock);
   const open = (token: string): ReturnType<typeof openBot> => openBot(token, textIn(settings, 'apiRoot'), transport);
   const answer = await askTelegram(open, String(settings['token']), scene.clock);
   return [tokenFinding(scene, { name, key: 'token', answer, who: ({ username }) => `@${username}` })];
 }
 
-async function pollers(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function pollers(scene: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   const found = await Promise.all(channelsOf(scene, 'telegram').map((channel) => poller(scene, channel, signal)));
   return found.flat();
 }
@@ -41,8 +32,8 @@ async function poller(
   scene: Scene,
   [name, settings]: readonly [string, ChannelSettings],
   signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  if (isConflict(scene.gateway?.channels[name]?.detail)) {
+): Promise<readonly Found[]> {
+  if (scene.gateway?.channels[name]?.code === 'conflict') {
     return [
       failed(
         `Another program fetches the messages of the bot of ${name}, so only some of them come here.`,
