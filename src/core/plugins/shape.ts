@@ -199,6 +199,9 @@ const planShape = z.object({
   close: isFunction.optional(),
 });
 
+/** What a package exports, in sentences. Its fields are named without it. */
+const DEFAULT_EXPORT = 'its default export';
+
 /**
  * What a module exports, as a plugin whose fields are what they should be. Each is read once and copied, so that no
  * getter can throw later, and what its tools answer is looked at before anybody uses it. Throws one sentence without a
@@ -209,7 +212,7 @@ export function readPlugin(
   {
     owner,
     showParameters,
-    at = 'its default export',
+    at = DEFAULT_EXPORT,
   }: {
     /** The name of the package. */
     readonly owner: string;
@@ -384,8 +387,8 @@ function read<Shape extends z.ZodRawShape>(
     }
   }
   const label = typeof fields['name'] === 'string' && at.includes('[') ? `${at} (${fields['name']})` : at;
-  const wrong = misfit(fields, shape, label);
-  if (wrong !== null) throw new Error(wrong.replace(/^its default export\./u, ''));
+  const wrong = misfit(fields, shape, at === DEFAULT_EXPORT ? '' : label);
+  if (wrong !== null) throw new Error(wrong);
   return shape.parse(fields);
 }
 

@@ -1,7 +1,7 @@
-import { AppError, errorMessage } from '../../core/util/errors.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { oneLine } from '../../core/util/text.ts';
 import { LEASE_MS, TRUSTED_PART } from '../../host/homes/lease.ts';
-import { sqlStateOf } from '../../host/homes/store-failure.ts';
+import { saidIn, sqlStateOf } from '../../host/homes/store-failure.ts';
 import type { ServerFacts } from '../../host/homes/server-facts.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
 import type { Check } from '../check.ts';
@@ -258,11 +258,8 @@ function placeText({ servers }: Pick<DatabaseLook, 'servers'>): string {
 }
 
 /** The words of the server or the network, without ours in front. */
-function said(error: unknown): string {
-  return oneLine(errorMessage(error), 200)
-    .replace(/^PostgreSQL (?:refused|cannot be reached): /u, '')
-    .replace(/^the call of PostgreSQL took longer than (\d+)000 ms$/u, 'no answer within $1 s')
-    .replace(/\.$/u, '');
+function said(error: AppError): string {
+  return oneLine(saidIn(error), 200).replace(/\.$/u, '');
 }
 
 function millis(ms: number): string {

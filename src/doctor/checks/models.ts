@@ -152,7 +152,7 @@ async function keyFinding(
   }
   if (listed.kind === 'unknown') {
     if (listed.status === 403) return failed(`${label} does not let this API key in (403).`, newKey);
-    if (listed.status === 404 || listed.status === 405 || listed.why.includes('no list of models')) {
+    if (listed.status !== null && (listed.status < 300 || listed.status === 404 || listed.status === 405)) {
       return skipped(`${label} has no list of models, so its key could not be tried.`);
     }
     const isLocal = preset?.keyVariable === null;
