@@ -34,6 +34,16 @@ export interface Check {
   readonly run: (scene: Scene, signal: AbortSignal) => Promise<readonly Found[]> | readonly Found[];
 }
 
+/** A row: the id, what is looked at, how; then `LIVE`, and when it counts. */
+type Row = readonly [id: string, about: string, run: Check['run'], more?: Pick<Check, 'live' | 'only'>];
+
+export const LIVE = { live: true } as const;
+
+/** Checks of one subject. */
+export function checksOn(subject: Subject, rows: readonly Row[]): readonly Check[] {
+  return rows.map(([id, about, run, more]) => ({ id, subject, about, run, ...more }));
+}
+
 /** What is known of this. */
 export function knownOf(known: readonly Finding[], id: string): readonly Finding[] {
   return known.filter((finding) => finding.id === id);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { isLoopback } from '../core/gateway/token.ts';
 import { type Fleet, readFleet } from '../host/homes/fleet.ts';
 import { tablesAfter } from '../host/homes/journal-tables.ts';
+import { placeOf as placeOfHome, storedHomeName } from '../host/homes/kept-home.ts';
 import { type Mark, readMark } from '../host/homes/mark.ts';
 import { Postgres } from '../host/homes/postgres.ts';
 import {
@@ -18,7 +19,19 @@ import { readStoreAddress } from '../core/storage/store-address.ts';
 import type { Clock } from '../core/util/clock.ts';
 import { AppError, errorMessage } from '../core/util/errors.ts';
 import { skipped, type Found } from '../core/util/finding.ts';
-import type { Scene, StoredHomeAddress } from './scene.ts';
+import type { Scene } from './scene.ts';
+
+/** Where the home of a folder, or the homes of a machine, are kept. */
+export interface StoredHomeAddress {
+  /** Of PostgreSQL. */
+  readonly url: string;
+  /** @default 15 s */
+  readonly leaseMs: number | undefined;
+  /** How PostgreSQL knows the home; null: the folder is that of a machine with many. */
+  readonly name: string | null;
+  /** How people and the other gateways know the folder. */
+  readonly knownAs: string;
+}
 
 /** What the checks of the database look at. */
 export interface DatabaseLook extends StoredHomeAddress {
@@ -92,9 +105,16 @@ export function ofServer(
   };
 }
 
-async function look({ program, loaded, ports, clock, paths }: Scene): Promise<DatabaseLook | AppError | null> {
-  const stored = loaded === null ? null : ports.storedHome(loaded);
-  if (stored === null) return null;
+async function look({ program, loaded, clock, paths }: Scene): Promise<DatabaseLook | AppError | null> {
+  if (loaded === null || loaded.config.store === null) return null;
+  const { store, homes } = loaded.config;
+  const { leaseMs } = readStoreAddress(store);
+  const stored = {
+    url: store,
+    leaseMs,
+    name: homes.enabled ? null : storedHomeName(paths),
+    knownAs: placeOfHome(paths),
+  };
   let addresses: readonly ServerAddress[];
   try {
     addresses = await readServerAddresses(stored.url);

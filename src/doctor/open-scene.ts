@@ -20,7 +20,7 @@ import type { Random } from '../core/util/random.ts';
 import { shellWord } from '../core/util/text.ts';
 import { checksOf } from './checks.ts';
 import { findHolder } from './holder.ts';
-import type { DoctorPorts, InstalledService, RunningGateway, Scene } from './scene.ts';
+import type { InstalledService, RunningGateway, Scene } from './scene.ts';
 
 export interface SceneOptions {
   readonly program: Program;
@@ -29,7 +29,6 @@ export interface SceneOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly host: Host;
-  readonly ports: DoctorPorts;
   readonly gateway: RunningGateway | null;
   /** The home as the command line named it; undefined: it did not. */
   readonly homeFlag: string | undefined;
@@ -37,7 +36,7 @@ export interface SceneOptions {
 
 /** Reads what all checks look at. Never throws for the state of a home. */
 export async function openScene(options: SceneOptions): Promise<Scene & Disposable> {
-  const { program, paths, env: ownEnv, clock, random, host, ports, gateway, homeFlag } = options;
+  const { program, paths, env: ownEnv, clock, random, host, gateway, homeFlag } = options;
   const service = findService(options);
   const command = (words: string): string => {
     // The gateway of the main assistant, or of the machine, runs a home that lies in its folder.
@@ -70,7 +69,6 @@ export async function openScene(options: SceneOptions): Promise<Scene & Disposab
     journal,
     journalTrouble,
     service,
-    ports,
     command,
     [Symbol.dispose]: () => journal?.[Symbol.dispose](),
   };

@@ -1,7 +1,6 @@
 import type { Environment } from '../core/config/environment.ts';
 import type { HomePaths } from '../core/config/home.ts';
 import type { LoadedConfig } from '../core/config/load.ts';
-import type { AssistantPort } from '../core/gateway/assistant-port.ts';
 import type { Program } from '../core/program.ts';
 import type { JournalReader } from '../core/journal/journal-reader.ts';
 import type { Opened } from '../service/open-service.ts';
@@ -39,36 +38,8 @@ export interface RunningGateway {
     readonly detail?: string;
     readonly behind?: Behind;
   }[];
-  /** Asks it one of its operations. */
-  readonly call: AssistantPort['call'];
   /** Tokens that the next request of the main conversation has. */
   readonly requestTokens: () => Promise<number>;
-}
-
-/** Where the home of a folder, or the homes of a machine, are kept. */
-export interface StoredHomeAddress {
-  /** Of PostgreSQL. */
-  readonly url: string;
-  /** @default 15 s */
-  readonly leaseMs: number | undefined;
-  /** How PostgreSQL knows the home; null: the folder is that of a machine with many. */
-  readonly name: string | null;
-  /** How people and the other gateways know the folder. */
-  readonly knownAs: string;
-}
-
-/** What the checks need from parts of the program that are composed above them. */
-export interface DoctorPorts {
-  /** `provider/model` that answers with this configuration. Throws one sentence where none can. */
-  readonly answeringModel: (loaded: LoadedConfig) => string;
-  /** Faults of skills, one sentence each, and how many can be used. */
-  readonly skills: (
-    loaded: LoadedConfig,
-  ) => Promise<{ readonly usable: number; readonly troubles: readonly string[]; readonly waiting: number }>;
-  /** What the setting `store` says; null: it is not set. */
-  readonly storedHome: (loaded: LoadedConfig) => StoredHomeAddress | null;
-  /** The packages of the folder of plugins, by name. */
-  readonly plugins: (paths: HomePaths) => Promise<readonly string[]>;
 }
 
 /** The service that belongs to this home. */
@@ -112,7 +83,6 @@ export interface Scene {
   readonly journalTrouble: string | null;
   /** Null: none is installed for this home. */
   readonly service: InstalledService | null;
-  readonly ports: DoctorPorts;
   /** A command of this assistant as this person can type it, for this home. */
   readonly command: (words: string) => string;
 }

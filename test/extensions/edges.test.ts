@@ -146,7 +146,6 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
 const WAITING: Readonly<Record<string, readonly [path: string, issue: string]>> = {
   'the OpenAI API': ['core/gateway/openai', '24a'],
   doctor: ['doctor', '24b'],
-  'what the doctor tries': ['app/doctor', '24b'],
   'set-up': ['setup', '24b'],
   backup: ['backup', '24b'],
   service: ['service', '24b'],

@@ -26,15 +26,13 @@ export async function doctorCommand(
 ): Promise<number> {
   const { clock, env } = context;
   const paths = pathsOf(context, home);
-  const [{ examine }, { openScene }, { doctorPorts }] = await Promise.all([
+  const [{ examine }, { openScene }] = await Promise.all([
     import('../../doctor/examine.ts'),
     import('../../doctor/open-scene.ts'),
-    import('../../app/doctor/doctor-ports.ts'),
   ]);
   await using running = await context.connect(paths.socket).catch(() => undefined);
   const gateway = running === undefined ? null : await gatewayOf(running, context);
   const host = context.host();
-  const ports = doctorPorts(paths, { env, clock });
   using scene = await openScene({
     program: await programOfHome(context, paths),
     paths,
@@ -42,7 +40,6 @@ export async function doctorCommand(
     clock,
     random: systemRandom,
     host,
-    ports,
     gateway,
     homeFlag: home,
   });
@@ -66,7 +63,6 @@ async function gatewayOf(port: AssistantPort, { clock }: CliContext): Promise<Ru
     const info = await raceAbort(port.call('info', {}), limit.signal);
     return {
       ...info,
-      call: (name, input, by) => port.call(name, input, by),
       requestTokens: async () => (await port.call('prompt', { session: 'terminal:main' })).used,
     };
   } catch {

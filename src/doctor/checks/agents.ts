@@ -5,22 +5,14 @@ import { loadConfig } from '../../core/config/load.ts';
 import { namesIn } from '../../core/storage/files.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn, type Check } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 export const agentChecks: readonly Check[] = [
-  {
-    id: 'agents.valid',
-    subject: 'configuration',
-    about: 'each further assistant has a valid configuration and a sandbox, and answers somewhere',
-    run: valid,
-  },
-  {
-    id: 'agents.homes',
-    subject: 'home',
-    about: 'each home below `agents` belongs to a configured assistant',
-    run: homes,
-  },
+  ...checksOn('configuration', [
+    ['agents.valid', 'each further assistant has a valid configuration and a sandbox, and answers somewhere', valid],
+  ]),
+  ...checksOn('home', [['agents.homes', 'each home below `agents` belongs to a configured assistant', homes]]),
 ];
 
 async function valid(scene: Scene): Promise<readonly Found[]> {

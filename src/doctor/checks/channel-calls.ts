@@ -2,18 +2,12 @@ import { enabledChannels } from '../../core/config/channels.ts';
 import type { ChannelSettings } from '../../core/config/schema/channels.ts';
 import type { Checked } from '../../core/setup/token.ts';
 import { failed, ok, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn, LIVE } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const channelCallChecks: readonly Check[] = [
-  {
-    id: 'channel.token',
-    subject: 'channels',
-    about: 'each platform takes the token of its bot',
-    live: true,
-    run: tokens,
-  },
-];
+export const channelCallChecks = checksOn('channels', [
+  ['channel.token', 'each platform takes the token of its bot', tokens, LIVE],
+]);
 
 /** The enabled channels of one platform. */
 export function channelsOf({ loaded }: Scene, platform: string): readonly (readonly [string, ChannelSettings])[] {

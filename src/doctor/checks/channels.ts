@@ -4,25 +4,15 @@ import { pathText } from '../../core/config/setting.ts';
 import { shellWord } from '../../core/util/text.ts';
 import { isOwnersChannel } from '../../core/util/owners-channels.ts';
 import { failed, note, ok, sentenceOf, warning, type Found } from '../../core/util/finding.ts';
-import { type Check, knownOf } from '../check.ts';
+import { checksOn, knownOf } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const channelChecks: readonly Check[] = [
-  { id: 'channel.owner', subject: 'channels', about: 'each channel has an owner', run: owner },
-  {
-    id: 'channel.people',
-    subject: 'channels',
-    about: 'each entry of allowFrom and owners can let someone in',
-    run: people,
-  },
-  { id: 'channel.open', subject: 'channels', about: 'no channel or group lets everybody in', run: open },
-  {
-    id: 'channel.running',
-    subject: 'channels',
-    about: 'each channel of the running gateway is connected',
-    run: running,
-  },
-];
+export const channelChecks = checksOn('channels', [
+  ['channel.owner', 'each channel has an owner', owner],
+  ['channel.people', 'each entry of allowFrom and owners can let someone in', people],
+  ['channel.open', 'no channel or group lets everybody in', open],
+  ['channel.running', 'each channel of the running gateway is connected', running],
+]);
 
 function channelsOf({ loaded }: Scene): readonly (readonly [string, ChannelSettings])[] {
   return loaded === null ? [] : Object.entries(enabledChannels(loaded));

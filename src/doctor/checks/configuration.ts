@@ -2,35 +2,15 @@ import { readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { parseDocument, type ConfigDocument } from '../../core/config/document.ts';
 import { note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { type Check, knownOf } from '../check.ts';
+import { checksOn, knownOf } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const configurationChecks: readonly Check[] = [
-  {
-    id: 'config.valid',
-    subject: 'configuration',
-    about: 'config.json can be read, and each value is of its kind',
-    run: valid,
-  },
-  {
-    id: 'config.mode',
-    subject: 'configuration',
-    about: 'other users of the machine can neither change config.json nor read keys in it',
-    run: mode,
-  },
-  {
-    id: 'config.unused',
-    subject: 'configuration',
-    about: 'no setting is unknown, or known and without an effect',
-    run: unused,
-  },
-  {
-    id: 'config.missing',
-    subject: 'configuration',
-    about: 'the variables that settings name are set, and no channel lacks a token',
-    run: missing,
-  },
-];
+export const configurationChecks = checksOn('configuration', [
+  ['config.valid', 'config.json can be read, and each value is of its kind', valid],
+  ['config.mode', 'other users of the machine can neither change config.json nor read keys in it', mode],
+  ['config.unused', 'no setting is unknown, or known and without an effect', unused],
+  ['config.missing', 'the variables that settings name are set, and no channel lacks a token', missing],
+]);
 
 function valid({ loaded, isMachine, configTroubles, paths, command }: Scene): readonly Found[] {
   if (loaded === null) return configTroubles;

@@ -4,53 +4,43 @@ import { LEASE_MS, TRUSTED_PART } from '../../host/homes/lease.ts';
 import { saidIn, sqlStateOf } from '../../host/homes/store-failure.ts';
 import type { ServerFacts } from '../../host/homes/server-facts.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn } from '../check.ts';
 import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
 import type { Scene } from '../scene.ts';
 
-const database = { subject: 'database', live: true, only: hasDatabase } as const;
+const database = { live: true, only: hasDatabase } as const;
 
-export const databaseChecks: readonly Check[] = [
-  { id: 'database.address', about: 'the address in `store` leads to a machine or a socket', ...database, run: address },
-  {
-    id: 'database.connects',
-    about: 'the server takes the connection, and how long that took',
-    ...database,
-    run: connects,
-  },
-  { id: 'database.version', about: 'it is PostgreSQL 15 or later', ...database, run: ofServer(version) },
-  { id: 'database.tls', about: 'a connection that leaves this machine is encrypted', ...database, run: ofServer(tls) },
-  {
-    id: 'database.rights',
-    about: 'its user may write what a home needs, and make the tables that this version still has to add',
-    ...database,
-    run: ofServer(rights),
-  },
-  {
-    id: 'database.pooler',
-    about: 'no pooler in transaction mode is in between',
-    ...database,
-    run: ofServer(pooler),
-  },
-  {
-    id: 'database.clock',
-    about: 'its clock and that of this machine differ by less than the margin of a lease',
-    ...database,
-    run: ofServer(clockCheck),
-  },
-  {
-    id: 'database.commit',
-    about: 'how long a commit takes, measured, and what of that a turn waits for',
-    ...database,
-    run: ofServer(commit),
-  },
-  {
-    id: 'database.durable',
-    about: 'what survives: commits wait for the disk of the server, or for a standby too',
-    ...database,
-    run: ofServer(durable),
-  },
-];
+export const databaseChecks = checksOn('database', [
+  ['database.address', 'the address in `store` leads to a machine or a socket', address, database],
+  ['database.connects', 'the server takes the connection, and how long that took', connects, database],
+  ['database.version', 'it is PostgreSQL 15 or later', ofServer(version), database],
+  ['database.tls', 'a connection that leaves this machine is encrypted', ofServer(tls), database],
+  [
+    'database.rights',
+    'its user may write what a home needs, and make the tables that this version still has to add',
+    ofServer(rights),
+    database,
+  ],
+  ['database.pooler', 'no pooler in transaction mode is in between', ofServer(pooler), database],
+  [
+    'database.clock',
+    'its clock and that of this machine differ by less than the margin of a lease',
+    ofServer(clockCheck),
+    database,
+  ],
+  [
+    'database.commit',
+    'how long a commit takes, measured, and what of that a turn waits for',
+    ofServer(commit),
+    database,
+  ],
+  [
+    'database.durable',
+    'what survives: commits wait for the disk of the server, or for a standby too',
+    ofServer(durable),
+    database,
+  ],
+]);
 
 /** The oldest server that has all that is used. */
 const OLDEST = 15;

@@ -2,55 +2,28 @@ import type { HomeFacts } from '../../host/homes/fleet.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { plural, shellWord, timeText } from '../../core/util/text.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn, LIVE, type Check } from '../check.ts';
 import { hasDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
 import type { Behind, Scene } from '../scene.ts';
 
-const database = { subject: 'database', live: true } as const;
-const inHome = { ...database, only: (scene: Scene) => hasDatabase(scene) && !scene.isMachine };
-const onMachine = { ...database, only: (scene: Scene) => hasDatabase(scene) && scene.isMachine };
+const inHome = { ...LIVE, only: (scene: Scene) => hasDatabase(scene) && !scene.isMachine };
+const onMachine = { ...LIVE, only: (scene: Scene) => hasDatabase(scene) && scene.isMachine };
 
 /** What runs where, and what no gateway runs. */
-export const fleetChecks: readonly Check[] = [
-  {
-    id: 'database.holder',
-    about: 'which gateway runs this home, and how far the database is behind',
-    ...inHome,
-    run: ofFleet(holder),
-  },
-  {
-    id: 'database.homes',
-    about: 'each home of this machine runs, its lease holds, and the database has what it wrote',
-    ...onMachine,
-    run: ofFleet(homes),
-  },
-  { id: 'database.free', about: 'some gateway runs each home', ...onMachine, run: ofFleet(free) },
-  {
-    id: 'database.newer',
-    about: 'no home needs a newer version than this one',
-    ...onMachine,
-    run: ofFleet(newer),
-  },
-  {
-    id: 'database.owner',
-    about: 'no other gateway has the id of this folder, as a copied folder would',
-    ...inHome,
-    run: ofFleet(owner),
-  },
-  {
-    id: 'database.versions',
-    about: 'the gateways are of one version',
-    ...database,
-    only: hasDatabase,
-    run: ofFleet(versions),
-  },
-  {
-    id: 'database.gone',
-    about: 'no gateway of many homes ended without stopping in order',
-    ...onMachine,
-    run: ofFleet(gone),
-  },
-];
+export const fleetChecks = checksOn('database', [
+  ['database.holder', 'which gateway runs this home, and how far the database is behind', ofFleet(holder), inHome],
+  [
+    'database.homes',
+    'each home of this machine runs, its lease holds, and the database has what it wrote',
+    ofFleet(homes),
+    onMachine,
+  ],
+  ['database.free', 'some gateway runs each home', ofFleet(free), onMachine],
+  ['database.newer', 'no home needs a newer version than this one', ofFleet(newer), onMachine],
+  ['database.owner', 'no other gateway has the id of this folder, as a copied folder would', ofFleet(owner), inHome],
+  ['database.versions', 'the gateways are of one version', ofFleet(versions), { ...LIVE, only: hasDatabase }],
+  ['database.gone', 'no gateway of many homes ended without stopping in order', ofFleet(gone), onMachine],
+]);
 
 /** How long a home may be between two gateways, and a commit may wait for the database; ms. */
 const LONG_MS = 30_000;

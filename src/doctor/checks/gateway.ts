@@ -3,22 +3,17 @@ import { isLoopback } from '../../core/gateway/token.ts';
 import { readStarts } from '../../core/journal/starts.ts';
 import { plural } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn, LIVE } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const gatewayChecks: readonly Check[] = [
-  { id: 'gateway.running', subject: 'gateway', about: 'an assistant runs on this home', run: running },
-  { id: 'gateway.version', subject: 'gateway', about: 'it is of the version of this program', run: version },
-  { id: 'gateway.port', subject: 'gateway', about: 'no other program has its port for HTTP', live: true, run: port },
-  { id: 'gateway.exposed', subject: 'gateway', about: 'other machines cannot reach its port', run: exposed },
-  {
-    id: 'gateway.starts',
-    subject: 'gateway',
-    about: 'it did not break down lately, and is not in safe mode',
-    run: starts,
-  },
-  { id: 'gateway.warnings', subject: 'gateway', about: 'what else it warns of', run: warnings },
-];
+export const gatewayChecks = checksOn('gateway', [
+  ['gateway.running', 'an assistant runs on this home', running],
+  ['gateway.version', 'it is of the version of this program', version],
+  ['gateway.port', 'no other program has its port for HTTP', port, LIVE],
+  ['gateway.exposed', 'other machines cannot reach its port', exposed],
+  ['gateway.starts', 'it did not break down lately, and is not in safe mode', starts],
+  ['gateway.warnings', 'what else it warns of', warnings],
+]);
 
 /** So many breakdowns in a row are no accident. */
 const MANY = 3;

@@ -7,34 +7,19 @@ import { initHome, missingInWorkspace } from '../../core/config/init.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { megabytes, plural, shellWord } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn } from '../check.ts';
 import { isAlive, readName } from '../../core/storage/lock.ts';
 import type { Scene } from '../scene.ts';
 
-export const homeChecks: readonly Check[] = [
-  { id: 'home.there', subject: 'home', about: 'the home is there, and its owner can read and write it', run: there },
-  {
-    id: 'home.mode',
-    subject: 'home',
-    about: 'other users of the machine cannot enter the home or read files with keys in it',
-    run: mode,
-  },
-  { id: 'home.owner', subject: 'home', about: 'every file of the home belongs to the owner of the home', run: owner },
-  {
-    id: 'home.workspace',
-    subject: 'home',
-    about: 'the folders and the files of the workspace are there',
-    run: workspace,
-  },
-  { id: 'home.lock', subject: 'home', about: 'who has the home, and whether they answer', run: lock },
-  {
-    id: 'home.leftovers',
-    subject: 'home',
-    about: 'no temporary files of a process that died are left',
-    run: leftovers,
-  },
-  { id: 'home.disk', subject: 'home', about: 'its disk has room, and room for new files', run: disk },
-];
+export const homeChecks = checksOn('home', [
+  ['home.there', 'the home is there, and its owner can read and write it', there],
+  ['home.mode', 'other users of the machine cannot enter the home or read files with keys in it', mode],
+  ['home.owner', 'every file of the home belongs to the owner of the home', owner],
+  ['home.workspace', 'the folders and the files of the workspace are there', workspace],
+  ['home.lock', 'who has the home, and whether they answer', lock],
+  ['home.leftovers', 'no temporary files of a process that died are left', leftovers],
+  ['home.disk', 'its disk has room, and room for new files', disk],
+]);
 
 /** Bytes and files of room on the disk. */
 const ROOM = { failedBytes: 50_000_000, warnedBytes: 500_000_000, failedFiles: 200, warnedFiles: 5_000 };

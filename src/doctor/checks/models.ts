@@ -1,3 +1,7 @@
+import { createModels, fullName } from '../../core/assistant/models.ts';
+import type { LoadedConfig } from '../../core/config/load.ts';
+import { silentLog } from '../../core/util/log.ts';
+import { systemRandom } from '../../core/util/random.ts';
 import type { Config } from '../../core/config/schema.ts';
 import type { Program } from '../../core/program.ts';
 import { keysOf } from '../../core/providers/endpoint.ts';
@@ -14,38 +18,25 @@ import { pathText } from '../../core/config/setting.ts';
 import { shellWord } from '../../core/util/text.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn, LIVE } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const modelChecks: readonly Check[] = [
-  { id: 'model.answers', subject: 'models', about: 'a model answers with this configuration', run: answers },
-  {
-    id: 'memory.embeddings',
-    subject: 'models',
-    about: 'which server gets the texts of conversations and of the memory, so that they are searched by meaning',
-    run: embeddings,
-  },
-  {
-    id: 'provider.key',
-    subject: 'models',
-    about: 'each configured provider is reached and takes each of its keys, and lists the model that is set',
-    live: true,
-    run: keys,
-  },
-  {
-    id: 'model.window',
-    subject: 'models',
-    about: 'a model on a server of one’s own is loaded with enough room for a conversation',
-    live: true,
-    run: window,
-  },
-  {
-    id: 'model.learned',
-    subject: 'models',
-    about: 'what the server of the model has refused, and what is sent another way since',
-    run: learned,
-  },
-];
+export const modelChecks = checksOn('models', [
+  ['model.answers', 'a model answers with this configuration', answers],
+  [
+    'memory.embeddings',
+    'which server gets the texts of conversations and of the memory, so that they are searched by meaning',
+    embeddings,
+  ],
+  [
+    'provider.key',
+    'each configured provider is reached and takes each of its keys, and lists the model that is set',
+    keys,
+    LIVE,
+  ],
+  ['model.window', 'a model on a server of one’s own is loaded with enough room for a conversation', window, LIVE],
+  ['model.learned', 'what the server of the model has refused, and what is sent another way since', learned],
+]);
 
 /** A server that is busy with another model answers late. */
 const WINDOW_MS = 8_000;
@@ -54,10 +45,10 @@ const WANTED_TOKENS = 32_768;
 
 type ProviderEntry = Config['providers'][string];
 
-function answers({ program, loaded, ports, command }: Scene): readonly Found[] {
+function answers({ program, loaded, clock, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   try {
-    const model = ports.answeringModel(loaded);
+    const model = modelOfHome(loaded, clock);
     const { agent, providers } = loaded.config;
     if (!isScripted(program, model.split('/')[0] ?? '', providers)) return [ok(`${model} answers.`)];
     if (agent.model.trim() !== 'auto') return [ok('The scripted demo answers, as it is set.')];
@@ -180,11 +171,8 @@ async function keyFinding(
   return say(`${label} does not list the model ${model}.`, remedy);
 }
 
-async function window(
-  { program, loaded, env, clock, ports, command }: Scene,
-  signal: AbortSignal,
-): Promise<readonly Found[]> {
-  const ref = answeringModel(loaded, ports);
+async function window({ program, loaded, env, clock, command }: Scene, signal: AbortSignal): Promise<readonly Found[]> {
+  const ref = answeringModel(loaded, clock);
   if (loaded === null || ref === null) return [];
   const { config } = loaded;
   const { vendors, presets } = program;
@@ -260,8 +248,8 @@ function windowFindings({
   return [ok(`${name} loads ${tokens} tokens of ${model}.`)];
 }
 
-function learned({ loaded, ports, journal }: Scene): readonly Found[] {
-  const ref = answeringModel(loaded, ports);
+function learned({ loaded, clock, journal }: Scene): readonly Found[] {
+  const ref = answeringModel(loaded, clock);
   const facts = (journal?.modelFacts() ?? []).filter(({ model }) => model === ref);
   const texts = facts.map(factText).filter((text) => text !== null);
   if (texts.length === 0) return [];
@@ -270,10 +258,16 @@ function learned({ loaded, ports, journal }: Scene): readonly Found[] {
 }
 
 /** Null if no model can answer; `model.answers` says why. */
-function answeringModel(loaded: Scene['loaded'], ports: Scene['ports']): string | null {
+function answeringModel(loaded: Scene['loaded'], clock: Scene['clock']): string | null {
   try {
-    return loaded === null ? null : ports.answeringModel(loaded);
+    return loaded === null ? null : modelOfHome(loaded, clock);
   } catch {
     return null;
   }
+}
+
+/** `provider/model` that answers with this configuration. Throws one sentence where none can. */
+function modelOfHome(loaded: LoadedConfig, clock: Scene['clock']): string {
+  const { config } = loaded;
+  return fullName(createModels({ config, loaded, clock, random: systemRandom, log: silentLog }).standard);
 }

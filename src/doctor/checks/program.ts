@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { serverAddresses } from '../addresses.ts';
+import { enabledChannels } from '../../core/config/channels.ts';
+import { textIn } from '../../core/config/schema/channels.ts';
+import { kindOf } from '../../core/program.ts';
 import { machineZone } from '../../core/util/time-zone.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn, LIVE } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
 /** The oldest Node that runs this program. */
@@ -14,18 +16,17 @@ const LAST_YEAR = 2100;
 /** Differences to the time of a server, ms: a note from `toldMs` on; a warning from `badMs` on, because signed requests fail then. */
 const SKEW = { toldMs: 60_000, badMs: 300_000 };
 
-export const programChecks: readonly Check[] = [
-  { id: 'program.node', subject: 'program', about: 'Node is new enough', run: node },
-  { id: 'program.root', subject: 'program', about: 'it does not run as root', run: root },
-  {
-    id: 'program.clock',
-    subject: 'program',
-    about: 'the clock is right, by its year and by the time that a server of a model or a chat platform tells',
-    live: true,
-    run: clock,
-  },
-  { id: 'program.timezone', subject: 'program', about: 'reminders come in the time zone of the owner', run: timezone },
-];
+export const programChecks = checksOn('program', [
+  ['program.node', 'Node is new enough', node],
+  ['program.root', 'it does not run as root', root],
+  [
+    'program.clock',
+    'the clock is right, by its year and by the time that a server of a model or a chat platform tells',
+    clock,
+    LIVE,
+  ],
+  ['program.timezone', 'reminders come in the time zone of the owner', timezone],
+]);
 
 function node({ command }: Scene): readonly Found[] {
   const { node: version } = process.versions;
@@ -99,4 +100,22 @@ function timezone({ loaded, command }: Scene): readonly Found[] {
   }
   if (set === machine) return [ok(`The time zone is ${set}.`)];
   return [ok(`The time zone is ${set}; that of the machine is ${machine}.`)];
+}
+
+/** The servers that the configuration reaches: of models with a key or an address, then of chat platforms. */
+function serverAddresses({ loaded }: Pick<Scene, 'loaded'>): readonly string[] {
+  if (loaded === null) return [];
+  const { config, program } = loaded;
+  const models = Object.entries(config.providers).flatMap(([name, { apiKey, baseUrl, kind }]) => {
+    if (apiKey === null && baseUrl === null) return [];
+    const preset = program.presets.get(kind ?? name);
+    return [baseUrl ?? preset?.baseUrl ?? preset?.ownUrl];
+  });
+  const platforms = Object.entries(enabledChannels(loaded)).map(([name, settings]) => {
+    const address = kindOf(program, settings.kind ?? name)?.address;
+    return address === undefined ? undefined : (textIn(settings, address.key) ?? address.usual);
+  });
+  return [...models, ...platforms]
+    .filter((address) => address !== undefined)
+    .map((address) => address.replace(/\/+$/u, ''));
 }

@@ -5,20 +5,18 @@ import { join } from 'node:path';
 import { obstacle } from '../../core/landing/self-test.ts';
 import { probeSandbox } from '../../core/security/enclosure/probe.ts';
 import { note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn, LIVE } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const safetyChecks: readonly Check[] = [
-  { id: 'sandbox.mode', subject: 'safety', about: 'commands have a sandbox or need an approval', run: mode },
-  {
-    id: 'sandbox.works',
-    subject: 'safety',
-    about:
-      'the sandbox can be made on this machine, nothing gets out of it, and commands can work on a view of the workspace',
-    live: true,
-    run: works,
-  },
-];
+export const safetyChecks = checksOn('safety', [
+  ['sandbox.mode', 'commands have a sandbox or need an approval', mode],
+  [
+    'sandbox.works',
+    'the sandbox can be made on this machine, nothing gets out of it, and commands can work on a view of the workspace',
+    works,
+    LIVE,
+  ],
+]);
 
 /** Less than the deadline of a check, milliseconds. */
 const SANDBOX_MS = 9_000;

@@ -4,26 +4,15 @@ import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
 import { keysOf } from '../../core/providers/endpoint.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn, LIVE } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const serviceChecks: readonly Check[] = [
-  {
-    id: 'service.running',
-    subject: 'service',
-    about: 'the installed service runs, and starts by itself',
-    live: true,
-    run: running,
-  },
-  {
-    id: 'service.unit',
-    subject: 'service',
-    about: 'its unit and its launcher are as an installation would write them now',
-    run: unit,
-  },
-  { id: 'service.linger', subject: 'service', about: 'it continues after you log out', live: true, run: linger },
-  { id: 'service.keys', subject: 'service', about: 'it has the keys and tokens that this terminal has', run: keys },
-];
+export const serviceChecks = checksOn('service', [
+  ['service.running', 'the installed service runs, and starts by itself', running, LIVE],
+  ['service.unit', 'its unit and its launcher are as an installation would write them now', unit],
+  ['service.linger', 'it continues after you log out', linger, LIVE],
+  ['service.keys', 'it has the keys and tokens that this terminal has', keys],
+]);
 
 async function running({ service }: Scene): Promise<readonly Found[]> {
   if (service === null) return [];

@@ -2,23 +2,13 @@ import { ownWork } from '../../core/bus/origins.ts';
 import { plural } from '../../core/util/text.ts';
 import { startOfDay } from '../../core/util/time-zone.ts';
 import { note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const spendingChecks: readonly Check[] = [
-  {
-    id: 'model.budget',
-    subject: 'models',
-    about: 'a turn fits into each budget, and none of them is used up today',
-    run: budget,
-  },
-  {
-    id: 'model.cache',
-    subject: 'models',
-    about: 'providers read most of the prompts of the last turns from their cache',
-    run: cache,
-  },
-];
+export const spendingChecks = checksOn('models', [
+  ['model.budget', 'a turn fits into each budget, and none of them is used up today', budget],
+  ['model.cache', 'providers read most of the prompts of the last turns from their cache', cache],
+]);
 
 /** Tokens of the first request of a new home: the system prompt and all tools. */
 const SMALLEST_REQUEST = 6_000;

@@ -10,22 +10,17 @@ import { errorMessage } from '../../core/util/errors.ts';
 import { machineZone } from '../../core/util/time-zone.ts';
 import { megabytes, oneLine, plural, shellWord } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import type { Check } from '../check.ts';
+import { checksOn } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
-export const storeChecks: readonly Check[] = [
-  {
-    id: 'store.journal',
-    subject: 'home',
-    about: 'state.db is whole, and of a version that this program knows',
-    run: journal,
-  },
-  { id: 'store.search', subject: 'home', about: 'search.db, the full-text index, is whole', run: search },
-  { id: 'store.tapes', subject: 'home', about: 'each line of the newest conversations can be read', run: tapes },
-  { id: 'store.files', subject: 'home', about: 'no file of the home is gone, emptied or unreadable', run: files },
-  { id: 'store.quarantine', subject: 'home', about: 'nothing damaged was set aside', run: quarantine },
-  { id: 'store.size', subject: 'home', about: 'the journal, the logs and the audit log have a usual size', run: size },
-];
+export const storeChecks = checksOn('home', [
+  ['store.journal', 'state.db is whole, and of a version that this program knows', journal],
+  ['store.search', 'search.db, the full-text index, is whole', search],
+  ['store.tapes', 'each line of the newest conversations can be read', tapes],
+  ['store.files', 'no file of the home is gone, emptied or unreadable', files],
+  ['store.quarantine', 'nothing damaged was set aside', quarantine],
+  ['store.size', 'the journal, the logs and the audit log have a usual size', size],
+]);
 
 /** Larger databases are not read from end to end, bytes. */
 const CHECKED_BYTES = 400_000_000;
