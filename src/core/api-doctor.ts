@@ -1,6 +1,6 @@
 /** For checks of `assistant doctor`. */
 export { failed, note, ok, skipped, warning } from './util/finding.ts';
 export type { Finding, Found } from './util/finding.ts';
-export type { Check } from '../doctor/check.ts';
-export type { Scene } from '../doctor/scene.ts';
-export { channelsOf, tokenFinding } from '../doctor/checks/channel-calls.ts';
+export type { Check } from './doctor/check.ts';
+export type { Scene } from './doctor/scene.ts';
+export { channelsOf, tokenFinding } from './doctor/channel-token.ts';

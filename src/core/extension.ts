@@ -8,7 +8,7 @@ import type { HomePaths } from './config/home.ts';
 import type { SettingPath } from './config/setting.ts';
 import type { AssistantPort } from './gateway/assistant-port.ts';
 import type { CliCommand, Group } from './cli/command.ts';
-import type { Check } from '../doctor/check.ts';
+import type { Check } from './doctor/check.ts';
 import type { Operation } from './gateway/operations/operation.ts';
 import type { Tables } from './journal/tables.ts';
 import type { PluginChannel, PluginCommand, PluginProvider, PluginRoute } from './plugins/plugin.ts';

@@ -4,8 +4,8 @@ import { deadline, raceAbort } from '../core/util/clock.ts';
 import { errorCode, errorMessage } from '../core/util/errors.ts';
 import { isOfMachine } from './checks.ts';
 import { note, ok, skipped, warning, type Found } from '../core/util/finding.ts';
-import { knownOf, type Check } from './check.ts';
-import type { Scene } from './scene.ts';
+import { knownOf, type Check } from '../core/doctor/check.ts';
+import type { Scene } from '../core/doctor/scene.ts';
 
 /** Milliseconds for one check that reaches a server or starts a program, and for all together. */
 const LIVE_MS = 10_000;

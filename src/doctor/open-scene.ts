@@ -1,5 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { isAlive, readName } from '../core/storage/lock.ts';
 import type { Environment } from '../core/config/environment.ts';
 import type { HomePaths } from '../core/config/home.ts';
 import { ConfigError, placed } from '../core/config/config-error.ts';
@@ -19,8 +21,7 @@ import { AppError, errorMessage } from '../core/util/errors.ts';
 import type { Random } from '../core/util/random.ts';
 import { shellWord } from '../core/util/text.ts';
 import { checksOf } from './checks.ts';
-import { findHolder } from './holder.ts';
-import type { InstalledService, RunningGateway, Scene } from './scene.ts';
+import type { Holder, InstalledService, RunningGateway, Scene } from '../core/doctor/scene.ts';
 
 export interface SceneOptions {
   readonly program: Program;
@@ -101,14 +102,15 @@ function readJournal(path: string, isOpen: boolean): Pick<Scene, 'journal' | 'jo
 function findService({ paths, env, host }: Pick<SceneOptions, 'paths' | 'env' | 'host'>): InstalledService | null {
   try {
     const wish = { system: false, home: undefined, usualHome: paths.home, for: 'look' } as const;
-    const opened = openService(wish, { host, env });
-    const { places } = opened.supervisor;
+    const { supervisor } = openService(wish, { host, env });
+    const { places } = supervisor;
     if (!existsSync(places.unit) || places.home !== paths.home) return null;
     const flag = places.kind === 'system' && host.uid !== 0 ? ' --system' : '';
     let state: ReturnType<InstalledService['state']> | undefined;
     return {
-      opened,
-      state: () => (state ??= opened.supervisor.state()),
+      places,
+      text: () => supervisor.text(),
+      state: () => (state ??= supervisor.state()),
       variables: readVariables(places.variables),
       command: (act) => `${flag === '' ? '' : 'sudo '}${assistantCommand(`service ${act}${flag}`)}`,
     };
@@ -116,5 +118,36 @@ function findService({ paths, env, host }: Pick<SceneOptions, 'paths' | 'env' | 
     // No systemd or launchd here, or a home that no unit can name.
     if (error instanceof AppError) return null;
     throw error;
+  }
+}
+
+/**
+ * Who holds the lock of a home, read from the kernel's list: taking the lock to see would keep an assistant from starting.
+ * Where the system has no such list, the process whose name is left beside the lock counts if it lives. Null: no one.
+ */
+function findHolder(
+  lock: string,
+  { root, hostname }: { readonly root: string; readonly hostname: string },
+): Holder | null {
+  const file = statSync(lock, { throwIfNoEntry: false });
+  if (file === undefined) return null;
+  const list = readList(join(root, 'proc/locks'));
+  if (list !== null) {
+    const held = list
+      .split('\n')
+      .find((line) => new RegExp(String.raw`\s[0-9a-f]+:[0-9a-f]+:${file.ino}\s`, 'u').test(line));
+    if (held === undefined) return null;
+    const pid = Number(/(?:READ|WRITE)\s+(-?\d+)\s/u.exec(held)?.[1]);
+    return { pid: pid > 0 ? pid : null };
+  }
+  const name = readName(lock);
+  return name !== undefined && name.hostname === hostname && isAlive(name.pid) ? { pid: name.pid } : null;
+}
+
+function readList(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
   }
 }

@@ -1,7 +1,7 @@
 import type { Examination, Examined } from '../../doctor/examine.ts';
-import { SUBJECTS } from '../../doctor/check.ts';
+import { SUBJECTS } from '../../core/doctor/check.ts';
 import type { State } from '../../core/util/finding.ts';
-import type { RunningGateway } from '../../doctor/scene.ts';
+import type { RunningGateway } from '../../core/doctor/scene.ts';
 import type { AssistantPort } from '../../core/gateway/assistant-port.ts';
 import { deadline, raceAbort } from '../../core/util/clock.ts';
 import { systemRandom } from '../../core/util/random.ts';

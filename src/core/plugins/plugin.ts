@@ -3,7 +3,7 @@ import type { Provider } from '../providers/provider.ts';
 import type { Option } from '../cli/values.ts';
 import type { ChannelSettings, ChannelSettingsKind } from '../config/schema/channels.ts';
 import type { Found } from '../util/finding.ts';
-import type { Scene } from '../../doctor/scene.ts';
+import type { Scene } from '../doctor/scene.ts';
 import type { ReadyChannel } from '../setup/ready.ts';
 import type { SetupWorld } from '../setup/world.ts';
 import type { Extension } from '../extension.ts';

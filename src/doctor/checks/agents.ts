@@ -5,8 +5,8 @@ import { loadConfig } from '../../core/config/load.ts';
 import { namesIn } from '../../core/storage/files.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, type Check } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn, type Check } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const agentChecks: readonly Check[] = [
   ...checksOn('configuration', [

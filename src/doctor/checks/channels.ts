@@ -4,14 +4,16 @@ import { pathText } from '../../core/config/setting.ts';
 import { shellWord } from '../../core/util/text.ts';
 import { isOwnersChannel } from '../../core/util/owners-channels.ts';
 import { failed, note, ok, sentenceOf, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, knownOf } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { channelsOf as channelsOfKind } from '../../core/doctor/channel-token.ts';
+import { checksOn, knownOf, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const channelChecks = checksOn('channels', [
   ['channel.owner', 'each channel has an owner', owner],
   ['channel.people', 'each entry of allowFrom and owners can let someone in', people],
   ['channel.open', 'no channel or group lets everybody in', open],
   ['channel.running', 'each channel of the running gateway is connected', running],
+  ['channel.token', 'each platform takes the token of its bot', tokens, LIVE],
 ]);
 
 function channelsOf({ loaded }: Scene): readonly (readonly [string, ChannelSettings])[] {
@@ -109,6 +111,16 @@ function running({ gateway, service }: Scene): readonly Found[] {
           : failed(`${name} is ${state}${why}.`, restart);
       })
   );
+}
+
+async function tokens(scene: Scene): Promise<readonly Found[]> {
+  const kinds = scene.program.extensions.flatMap(({ channels = [] }) => channels);
+  const tried = kinds.flatMap(({ kind, setup }) =>
+    channelsOfKind(scene, kind).map(
+      async ([name, settings]) => (await setup?.tryTokens?.(scene, name, settings)) ?? [],
+    ),
+  );
+  return (await Promise.all(tried)).flat();
 }
 
 /** The name of a setting as one word of a command. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { parseDocument, type ConfigDocument } from '../../core/config/document.ts';
 import { note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, knownOf } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn, knownOf } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const configurationChecks = checksOn('configuration', [
   ['config.valid', 'config.json can be read, and each value is of its kind', valid],
@@ -49,7 +49,7 @@ function missing({ loaded, known, service, paths, command }: Scene): readonly Fo
   if (loaded === null) return [];
   const found = knownOf(known, 'config.missing');
   if (found.length === 0) return [ok('No variable or token that a setting needs is missing.')];
-  const place = service === null ? 'the environment of the assistant' : service.opened.supervisor.places.variables;
+  const place = service === null ? 'the environment of the assistant' : service.places.variables;
   return found.map(({ says, facts: { setting, variable } = {} }) => {
     if (variable !== undefined) return warning(says, `Set ${variable} in ${place}, and restart the assistant`);
     return warning(

@@ -4,8 +4,8 @@ import { skillsOff } from '../../core/program.ts';
 import { openSkills } from '../../core/skills/open-skills.ts';
 import { oneLine, plural } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const extensionChecks = checksOn('extensions', [
   ['skills.usable', 'each skill can be read, and none waits for your yes', skills],

@@ -3,8 +3,8 @@ import { isLoopback } from '../../core/gateway/token.ts';
 import { readStarts } from '../../core/journal/starts.ts';
 import { plural } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, LIVE } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const gatewayChecks = checksOn('gateway', [
   ['gateway.running', 'an assistant runs on this home', running],

@@ -7,9 +7,9 @@ import { initHome, missingInWorkspace } from '../../core/config/init.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { megabytes, plural, shellWord } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn } from '../check.ts';
+import { checksOn } from '../../core/doctor/check.ts';
 import { isAlive, readName } from '../../core/storage/lock.ts';
-import type { Scene } from '../scene.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const homeChecks = checksOn('home', [
   ['home.there', 'the home is there, and its owner can read and write it', there],

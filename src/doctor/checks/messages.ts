@@ -1,7 +1,7 @@
 import { plural } from '../../core/util/text.ts';
 import { note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const messageChecks = checksOn('messages', [
   [

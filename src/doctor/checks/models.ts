@@ -18,8 +18,8 @@ import { pathText } from '../../core/config/setting.ts';
 import { shellWord } from '../../core/util/text.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, LIVE } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const modelChecks = checksOn('models', [
   ['model.answers', 'a model answers with this configuration', answers],
@@ -130,7 +130,7 @@ async function keyFinding(
   const baseUrl = localAddress(name, config, { program, env });
   const listed = await listModels({ program, provider: kind, baseUrl, apiKey, clock, signal });
   const variable = keyVariables[name];
-  const place = service?.opened.supervisor.places.variables;
+  const place = service?.places.variables;
   const newKey =
     variable === undefined
       ? `Put a valid key into providers.${name}.apiKey in ${paths.config}, or run: ${command(`init --provider ${name}`)}`
@@ -197,21 +197,12 @@ async function window({ program, loaded, env, clock, command }: Scene, signal: A
   signal.throwIfAborted();
   const noTools = hasTools ? null : quirkNote('no tools', model);
   return [
-    ...windowFindings({ name, model, ref, isTold: vendor?.usualWindow !== undefined, set, tokens, now, command }),
+    ...windowFindings({ name, model, ref, isTold: vendor?.usualWindow !== undefined, set, tokens, now }, command),
     ...(noTools === null ? [] : [warning(noTools, command(`init --provider ${name}`))]),
   ];
 }
 
-function windowFindings({
-  name,
-  model,
-  ref,
-  isTold,
-  set,
-  tokens,
-  now,
-  command,
-}: {
+interface LoadedWindow {
   readonly name: string;
   readonly model: string;
   readonly ref: string;
@@ -223,8 +214,10 @@ function windowFindings({
   readonly tokens: number | null;
   /** What it has loaded at present. */
   readonly now: number | null;
-  readonly command: Scene['command'];
-}): readonly Found[] {
+}
+
+function windowFindings(loaded: LoadedWindow, command: Scene['command']): readonly Found[] {
+  const { name, model, ref, isTold, set, tokens, now } = loaded;
   if (tokens === null) return [skipped(`${name} does not say how many tokens of ${model} it loads.`)];
   if (set !== null && set > tokens) {
     const rest = isTold ? ' and cuts off what is longer without a word' : ', so no more is sent';

@@ -5,8 +5,8 @@ import { textIn } from '../../core/config/schema/channels.ts';
 import { kindOf } from '../../core/program.ts';
 import { machineZone } from '../../core/util/time-zone.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, LIVE } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 /** The oldest Node that runs this program. */
 const OLDEST_NODE = 24;
@@ -98,8 +98,7 @@ function timezone({ loaded, command }: Scene): readonly Found[] {
       ),
     ];
   }
-  if (set === machine) return [ok(`The time zone is ${set}.`)];
-  return [ok(`The time zone is ${set}; that of the machine is ${machine}.`)];
+  return [ok(`The time zone is ${set}${set === machine ? '' : `; that of the machine is ${machine}`}.`)];
 }
 
 /** The servers that the configuration reaches: of models with a key or an address, then of chat platforms. */

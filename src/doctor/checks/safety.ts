@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { obstacle } from '../../core/landing/self-test.ts';
 import { probeSandbox } from '../../core/security/enclosure/probe.ts';
 import { note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, LIVE } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const safetyChecks = checksOn('safety', [
   ['sandbox.mode', 'commands have a sandbox or need an approval', mode],
@@ -74,19 +74,24 @@ function views(workspace: string): readonly Found[] {
   ];
 }
 
+/** What keeps a process without rights from making namespaces: a setting of the kernel, its value, and the one that lets it. */
+const HINDRANCES = [
+  ['kernel.apparmor_restrict_unprivileged_userns', '1', '0'],
+  ['kernel.unprivileged_userns_clone', '0', '1'],
+  ['user.max_user_namespaces', '0', '15000'],
+] as const;
+
 /** What lets a process without rights make namespaces on this machine. */
 function kernelRemedy(root: string, sudo: string): string {
-  const value = (name: string): string | null => {
+  const has = (name: string, value: string): boolean => {
     try {
-      return readFileSync(join(root, 'proc/sys', name), 'utf8').trim();
+      return readFileSync(join(root, 'proc/sys', name.replaceAll('.', '/')), 'utf8').trim() === value;
     } catch {
-      return null;
+      return false;
     }
   };
-  if (value('kernel/apparmor_restrict_unprivileged_userns') === '1') {
-    return `${sudo}sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`;
-  }
-  if (value('kernel/unprivileged_userns_clone') === '0') return `${sudo}sysctl -w kernel.unprivileged_userns_clone=1`;
-  if (value('user/max_user_namespaces') === '0') return `${sudo}sysctl -w user.max_user_namespaces=15000`;
-  return 'In a container, see docs/docker.md; elsewhere allow user namespaces to processes without rights';
+  const [name, , right] = HINDRANCES.find(([setting, value]) => has(setting, value)) ?? [];
+  if (name === undefined)
+    return 'In a container, see docs/docker.md; elsewhere allow user namespaces to processes without rights';
+  return `${sudo}sysctl -w ${name}=${right}`;
 }

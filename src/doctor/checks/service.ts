@@ -4,8 +4,8 @@ import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
 import { keysOf } from '../../core/providers/endpoint.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, LIVE } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const serviceChecks = checksOn('service', [
   ['service.running', 'the installed service runs, and starts by itself', running, LIVE],
@@ -29,12 +29,11 @@ async function running({ service }: Scene): Promise<readonly Found[]> {
 
 function unit({ service }: Scene): readonly Found[] {
   if (service === null) return [];
-  const { supervisor } = service.opened;
-  const { unit: path, launcher } = supervisor.places;
+  const { unit: path, launcher } = service.places;
   if (!existsSync(launcher))
     return [failed(`${launcher}, which the service starts, is missing.`, service.command('install'))];
   try {
-    if (readFileSync(path, 'utf8') === supervisor.text()) return [ok('The unit is as an installation would write it.')];
+    if (readFileSync(path, 'utf8') === service.text()) return [ok('The unit is as an installation would write it.')];
   } catch (error) {
     return [note(`${path} could not be read: ${errorMessage(error)}.`)];
   }

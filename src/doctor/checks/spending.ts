@@ -2,8 +2,8 @@ import { ownWork } from '../../core/bus/origins.ts';
 import { plural } from '../../core/util/text.ts';
 import { startOfDay } from '../../core/util/time-zone.ts';
 import { note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const spendingChecks = checksOn('models', [
   ['model.budget', 'a turn fits into each budget, and none of them is used up today', budget],

@@ -10,8 +10,8 @@ import { errorMessage } from '../../core/util/errors.ts';
 import { machineZone } from '../../core/util/time-zone.ts';
 import { megabytes, oneLine, plural, shellWord } from '../../core/util/text.ts';
 import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const storeChecks = checksOn('home', [
   ['store.journal', 'state.db is whole, and of a version that this program knows', journal],

@@ -1,16 +1,17 @@
 import { AppError } from '../../core/util/errors.ts';
 import { oneLine } from '../../core/util/text.ts';
-import { LEASE_MS, TRUSTED_PART } from '../../host/homes/lease.ts';
-import { saidIn, sqlStateOf } from '../../host/homes/store-failure.ts';
-import type { ServerFacts } from '../../host/homes/server-facts.ts';
+import { LEASE_MS, TRUSTED_PART } from '../homes/lease.ts';
+import { saidIn, sqlStateOf } from '../homes/store-failure.ts';
+import type { ServerFacts } from '../homes/server-facts.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn } from '../check.ts';
-import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
-import type { Scene } from '../scene.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import { fleetChecks } from './fleet.ts';
+import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from './database-look.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 const database = { live: true, only: hasDatabase } as const;
 
-export const databaseChecks = checksOn('database', [
+const serverChecks = checksOn('database', [
   ['database.address', 'the address in `store` leads to a machine or a socket', address, database],
   ['database.connects', 'the server takes the connection, and how long that took', connects, database],
   ['database.version', 'it is PostgreSQL 15 or later', ofServer(version), database],
@@ -41,6 +42,9 @@ export const databaseChecks = checksOn('database', [
     database,
   ],
 ]);
+
+/** What the doctor looks at where the home or the homes are kept on PostgreSQL. */
+export const databaseChecks = [...serverChecks, ...fleetChecks];
 
 /** The oldest server that has all that is used. */
 const OLDEST = 15;

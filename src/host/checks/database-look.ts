@@ -2,24 +2,19 @@ import { existsSync } from 'node:fs';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { isLoopback } from '../core/gateway/token.ts';
-import { type Fleet, readFleet } from '../host/homes/fleet.ts';
-import { tablesAfter } from '../host/homes/journal-tables.ts';
-import { placeOf as placeOfHome, storedHomeName } from '../host/homes/kept-home.ts';
-import { type Mark, readMark } from '../host/homes/mark.ts';
-import { Postgres } from '../host/homes/postgres.ts';
-import {
-  readServerAddresses,
-  readServerFacts,
-  type ServerAddress,
-  type ServerFacts,
-} from '../host/homes/server-facts.ts';
-import { journalMigrations } from '../core/journal/schema.ts';
-import { readStoreAddress } from '../core/storage/store-address.ts';
-import type { Clock } from '../core/util/clock.ts';
-import { AppError, errorMessage } from '../core/util/errors.ts';
-import { skipped, type Found } from '../core/util/finding.ts';
-import type { Scene } from './scene.ts';
+import { isLoopback } from '../../core/gateway/token.ts';
+import { type Fleet, readFleet } from '../homes/fleet.ts';
+import { tablesAfter } from '../homes/journal-tables.ts';
+import { placeOf as placeOfHome, storedHomeName } from '../homes/kept-home.ts';
+import { type Mark, readMark } from '../homes/mark.ts';
+import { Postgres } from '../homes/postgres.ts';
+import { readServerAddresses, readServerFacts, type ServerAddress, type ServerFacts } from '../homes/server-facts.ts';
+import { journalMigrations } from '../../core/journal/schema.ts';
+import { readStoreAddress } from '../../core/storage/store-address.ts';
+import type { Clock } from '../../core/util/clock.ts';
+import { AppError, errorMessage } from '../../core/util/errors.ts';
+import { skipped, type Found } from '../../core/util/finding.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 /** Where the home of a folder, or the homes of a machine, are kept. */
 export interface StoredHomeAddress {

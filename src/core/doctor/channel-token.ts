@@ -1,26 +1,13 @@
-import { enabledChannels } from '../../core/config/channels.ts';
-import type { ChannelSettings } from '../../core/config/schema/channels.ts';
-import type { Checked } from '../../core/setup/token.ts';
-import { failed, ok, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, LIVE } from '../check.ts';
-import type { Scene } from '../scene.ts';
-
-export const channelCallChecks = checksOn('channels', [
-  ['channel.token', 'each platform takes the token of its bot', tokens, LIVE],
-]);
+import { enabledChannels } from '../config/channels.ts';
+import type { ChannelSettings } from '../config/schema/channels.ts';
+import type { Checked } from '../setup/token.ts';
+import { failed, ok, warning, type Found } from '../util/finding.ts';
+import type { Scene } from './scene.ts';
 
 /** The enabled channels of one platform. */
 export function channelsOf({ loaded }: Scene, platform: string): readonly (readonly [string, ChannelSettings])[] {
   if (loaded === null) return [];
   return Object.entries(enabledChannels(loaded)).filter(([name, { kind }]) => (kind ?? name) === platform);
-}
-
-async function tokens(scene: Scene): Promise<readonly Found[]> {
-  const kinds = scene.program.extensions.flatMap(({ channels = [] }) => channels);
-  const tried = kinds.flatMap(({ kind, setup }) =>
-    channelsOf(scene, kind).map(async ([name, settings]) => (await setup?.tryTokens?.(scene, name, settings)) ?? []),
-  );
-  return (await Promise.all(tried)).flat();
 }
 
 /** What a platform said of a token. */

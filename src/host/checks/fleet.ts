@@ -1,10 +1,10 @@
-import type { HomeFacts } from '../../host/homes/fleet.ts';
+import type { HomeFacts } from '../homes/fleet.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { plural, shellWord, timeText } from '../../core/util/text.ts';
 import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
-import { checksOn, LIVE, type Check } from '../check.ts';
-import { hasDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
-import type { Behind, Scene } from '../scene.ts';
+import { checksOn, LIVE, type Check } from '../../core/doctor/check.ts';
+import { hasDatabase, ofServer, type DatabaseLook } from './database-look.ts';
+import type { Behind, Scene } from '../../core/doctor/scene.ts';
 
 const inHome = { ...LIVE, only: (scene: Scene) => hasDatabase(scene) && !scene.isMachine };
 const onMachine = { ...LIVE, only: (scene: Scene) => hasDatabase(scene) && scene.isMachine };

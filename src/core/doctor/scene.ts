@@ -1,16 +1,12 @@
-import type { Environment } from '../core/config/environment.ts';
-import type { HomePaths } from '../core/config/home.ts';
-import type { LoadedConfig } from '../core/config/load.ts';
-import type { Program } from '../core/program.ts';
-import type { JournalReader } from '../core/journal/journal-reader.ts';
-import type { Opened } from '../service/open-service.ts';
-import type { ServiceState } from '../service/supervisor.ts';
-import type { Host } from '../service/host.ts';
-import type { Clock } from '../core/util/clock.ts';
-import type { Finding, Found } from '../core/util/finding.ts';
-import type { Random } from '../core/util/random.ts';
+import type { Environment } from '../config/environment.ts';
+import type { HomePaths } from '../config/home.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Program } from '../program.ts';
+import type { JournalReader } from '../journal/journal-reader.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Finding, Found } from '../util/finding.ts';
+import type { Random } from '../util/random.ts';
 import type { Check } from './check.ts';
-import type { Holder } from './holder.ts';
 
 /** What the database does not have yet: commits, and since when (ms since 1970); null: nothing waits. */
 export interface Behind {
@@ -44,13 +40,29 @@ export interface RunningGateway {
 
 /** The service that belongs to this home. */
 export interface InstalledService {
-  readonly opened: Opened;
+  /** Paths of its unit, of the launcher that it starts, and of the variables that it gives to the assistant. */
+  readonly places: { readonly unit: string; readonly launcher: string; readonly variables: string };
+  /** The unit as an installation would write it now. */
+  readonly text: () => string;
   /** What systemd or launchd says of it, asked once. Rejects with one sentence where it cannot be asked. */
-  readonly state: () => Promise<ServiceState>;
+  readonly state: () => Promise<{
+    readonly installed: boolean;
+    readonly running: boolean;
+    readonly state: string;
+    readonly enabled: boolean;
+    /** Whether it continues after its user logs out; null: that does not matter here. */
+    readonly linger: boolean | null;
+  }>;
   /** The variables that it gives to the assistant; null: this person may not read them. */
   readonly variables: Environment | null;
   /** A command of this service as this person can type it. */
   readonly command: (act: string) => string;
+}
+
+/** A process that has a home, as far as that can be seen without touching its lock. */
+export interface Holder {
+  /** Null: the system does not say. */
+  readonly pid: number | null;
 }
 
 /** What all checks look at. Read once; nothing in it changes the home. */
@@ -65,7 +77,8 @@ export interface Scene {
   readonly ownEnv: Environment;
   readonly clock: Clock;
   readonly random: Random;
-  readonly host: Host;
+  /** The machine: the root of its files, and who runs this program. */
+  readonly host: { readonly root: string; readonly uid: number; readonly user: string };
   readonly version: string;
   /** The folder is that of a machine with many homes, and has none itself. */
   readonly isMachine: boolean;

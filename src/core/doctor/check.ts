@@ -1,4 +1,4 @@
-import type { Finding, Found } from '../core/util/finding.ts';
+import type { Finding, Found } from '../util/finding.ts';
 import type { Scene } from './scene.ts';
 
 /** What checks are grouped by, in the order in which they are shown. */
