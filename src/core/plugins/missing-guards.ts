@@ -67,6 +67,6 @@ export function standIn(name: string, pins: PluginPins | null, { why, looksGuard
 }
 
 /** What the owner of a guard that isn't running can do. */
-export function wayOut(name: string): string {
+function wayOut(name: string): string {
   return `Fix it and send /restart, or go on without it: \`${assistantCommand(`plugins remove ${name}`)}\``;
 }

@@ -10,7 +10,7 @@ const CALM_MS = 30 * 60_000;
 const IDLE_LOOK_MS = 60_000;
 
 /** What a person is told while the program runs with no more than it needs to talk. */
-export function safeModeSentence({ recent }: { readonly recent: number }): string {
+function safeModeSentence({ recent }: { readonly recent: number }): string {
   return `I am in safe mode, because I was started ${recent} times within five minutes: I kept crashing. I answer here as always and send reminders with a fixed text; other scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I crashed. /restart ends safe mode; otherwise I end it myself after 30 minutes without a crash.`;
 }
 
