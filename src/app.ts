@@ -1,3 +1,4 @@
+import { sentenceOf } from './core/util/finding.ts';
 import { existsSync } from 'node:fs';
 import { createAgent } from './core/assistant/agent.ts';
 import { Further, suspectsOf, type ChannelHost, type RunningAssistants } from './core/assistant/hosting.ts';
@@ -306,8 +307,8 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
   const lost = await lostJournal(ground, stores);
   stack.use(await watchHome(ground, { journal, damage }));
   const lastWords = takeLastWords(paths.home);
-  if (lastWords !== null) damage.found(`I had to restart: ${lastWords}`);
-  const base = await openBase(ground, journal.starts, { ...parts, troubles: lost === null ? [] : [lost] });
+  if (lastWords !== null) damage.found(`I had to restart: ${lastWords}`, 'gateway.starts');
+  const base = await openBase(ground, journal.starts, { ...parts, found: lost === null ? [] : [lost] });
   const closing = new AbortController();
   stack.defer(() => closing.abort(new Error('the process is stopping')));
   const { learnSecrets, grace, onRestart } = parts;
@@ -322,7 +323,7 @@ async function startOnce(parts: StartParts, ground: Ground, waitedSince: number 
   const { hooks, bus } = app;
   stack.defer(() => bus.close());
   add({ notices: new Notices(app) });
-  if (lost !== null) damage.owe('journal-lost', lost);
+  if (lost !== null) damage.owe('journal-lost', sentenceOf(lost));
   if (base.serving) damage.tellBy(app.notices);
   reportHungHooks(app);
   if (base.serving && base.host === null)

@@ -25,7 +25,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
 /** What may be imported beside the core. `test/extensions/edges.test.ts` says it of the core and of extensions. */
 const AROUND: Readonly<Record<string, readonly string[]>> = {
   acp: [],
-  app: ['backup', 'host', 'service', 'setup', 'doctor'],
+  app: ['backup', 'host', 'service', 'setup'],
   'app.ts': ['app', 'backup', 'host', 'extensions/index.ts'],
   backup: ['service'],
   cli: ['acp', 'app', 'app.ts', 'backup', 'doctor', 'host', 'service', 'setup'],

@@ -1,3 +1,4 @@
+import { type Finding, sentenceOf } from '../core/util/finding.ts';
 import { configJsonSchema } from '../core/config/init.ts';
 import { draftChange, openCopy, problemsOf, writeConfig } from '../core/config/change.ts';
 import { placed } from '../core/config/config-error.ts';
@@ -167,7 +168,7 @@ export async function configCheckCommand({ home, json }: OutputFlags, context: C
   const atRest = loaded === undefined ? undefined : await restOf(context, paths, loaded);
   const noModel = atRest?.noModel ?? [];
   const found = [...problems.map((problem) => placed(problem, paths.config)), ...noModel];
-  const warnings = [...(loaded?.warnings ?? []), ...(atRest?.troubles ?? [])];
+  const warnings = atRest?.warnings ?? [];
   const runs = found.length === 0;
   const lines = [
     ...found.map((sentence) => `✗ ${sentence}`),
@@ -199,11 +200,14 @@ async function restOf(
   { clock }: CliContext,
   paths: HomePaths,
   loaded: LoadedConfig,
-): Promise<{ readonly noModel: readonly string[]; readonly troubles: readonly string[] }> {
+): Promise<{ readonly noModel: readonly string[]; readonly warnings: readonly string[] }> {
   const { homeAtRest } = await import('../core/start/home-at-rest.ts');
-  const { model, troubles } = homeAtRest(paths, loaded, clock);
-  // Without a model the last of them says why.
-  return model === null ? { noModel: troubles.slice(-1), troubles: troubles.slice(0, -1) } : { noModel: [], troubles };
+  const { findings } = homeAtRest(paths, loaded, clock);
+  const isModel = ({ id }: Finding): boolean => id === 'model.answers';
+  return {
+    noModel: findings.filter(isModel).map(sentenceOf),
+    warnings: findings.filter((finding) => !isModel(finding)).map(sentenceOf),
+  };
 }
 
 /** `assistant config schema`. */

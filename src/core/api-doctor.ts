@@ -1,6 +1,6 @@
 /** For checks of `assistant doctor`. */
-export { failed, note, ok, skipped, warning } from '../doctor/check.ts';
-export type { Check, Finding } from '../doctor/check.ts';
-export type { Scene } from '../doctor/scene.ts';
-export { isConflict } from '../doctor/checks/channels.ts';
-export { channelsOf } from '../doctor/checks/channel-calls.ts';
+export { failed, note, ok, warning } from './util/finding.ts';
+export type { Finding, Found } from './util/finding.ts';
+export type { Check } from './doctor/check.ts';
+export type { Scene } from './doctor/scene.ts';
+export { channelsOf } from './doctor/channel-token.ts';

@@ -1,3 +1,4 @@
+import type { Finding } from './util/finding.ts';
 import type { CommandTable } from './agent/commands/table.ts';
 import type { Budget } from './agent/context/budget.ts';
 import type { CallBounds } from './agent/context/call-bounds.ts';
@@ -97,8 +98,8 @@ export interface Services extends Omit<Stores, 'files'> {
   readonly turns: Pick<TurnRunner, 'run' | 'stop' | 'running'>;
   readonly undo: Undo;
   readonly why: Why;
-  /** What the person should know now, beside the warnings of the start, one sentence each. */
-  readonly troubles: () => readonly string[];
+  /** What the person should know now, beside what extensions say. */
+  readonly findingsNow: () => readonly Finding[];
   readonly health: () => Promise<HealthFacts>;
   readonly status: (sessionKey: string, role: Role) => Promise<StatusReport>;
   /** What the API in the shapes of OpenAI's knows of messages and models. */

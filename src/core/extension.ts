@@ -1,3 +1,4 @@
+import type { Finding } from './util/finding.ts';
 import type { Hooks, TurnFacts } from './agent/hooks/hooks.ts';
 import type { PromptLayerSource } from './agent/prompt/system-prompt.ts';
 import type { Speak } from './channels/speech.ts';
@@ -7,7 +8,7 @@ import type { HomePaths } from './config/home.ts';
 import type { SettingPath } from './config/setting.ts';
 import type { AssistantPort } from './gateway/assistant-port.ts';
 import type { CliCommand, Group } from './cli/command.ts';
-import type { Check } from '../doctor/check.ts';
+import type { Check } from './doctor/check.ts';
 import type { Operation } from './gateway/operations/operation.ts';
 import type { Tables } from './journal/tables.ts';
 import type { PluginChannel, PluginCommand, PluginProvider, PluginRoute } from './plugins/plugin.ts';
@@ -26,6 +27,8 @@ import type { Origin } from './bus/origins.ts';
 import type { Tool } from './tools/tool.ts';
 import type { ChatCommand } from './agent/commands/command.ts';
 import type { App } from './app.ts';
+
+type Troubles = readonly (Finding | string)[];
 
 /** What an extension adds to a running assistant. */
 export interface Contributions {
@@ -47,8 +50,8 @@ export interface Contributions {
   readonly sessions?: Readonly<Record<string, { readonly isOver: (key: string) => boolean }>>;
   /** Keeps the tapes of all sessions too; counts from the next start on. */
   readonly tapeStore?: TapeStore;
-  /** What the person should know now, one sentence each. Asked at each look at the health. */
-  readonly troubles?: () => readonly string[] | Promise<readonly string[]>;
+  /** What the person should know now; a sentence is a warning. Asked at each look at the health. */
+  readonly troubles?: () => Troubles | Promise<Troubles>;
   /** Lines of `/status`, by what they are about: of a session, or of everything for the owner (null). One without the parameter is asked for the owner alone. */
   readonly status?: (session: string | null) => Readonly<Record<string, string>>;
   /** Sentences for `/retry`: what of its work failed for the writer of the message, and the command that runs it again. */

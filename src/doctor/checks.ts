@@ -1,11 +1,8 @@
 import type { Config } from '../core/config/schema.ts';
 import type { Program } from '../core/program.ts';
-import { SUBJECTS, type Check } from './check.ts';
+import { SUBJECTS, type Check } from '../core/doctor/check.ts';
 import { agentChecks } from './checks/agents.ts';
 import { channelChecks } from './checks/channels.ts';
-import { channelCallChecks } from './checks/channel-calls.ts';
-import { databaseChecks } from './checks/database.ts';
-import { fleetChecks } from './checks/fleet.ts';
 import { configurationChecks } from './checks/configuration.ts';
 import { extensionChecks } from './checks/extensions.ts';
 import { gatewayChecks } from './checks/gateway.ts';
@@ -25,12 +22,9 @@ const CHECKS: readonly Check[] = [
   ...homeChecks,
   ...agentChecks,
   ...storeChecks,
-  ...databaseChecks,
-  ...fleetChecks,
   ...modelChecks,
   ...spendingChecks,
   ...channelChecks,
-  ...channelCallChecks,
   ...safetyChecks,
   ...gatewayChecks,
   ...messageChecks,
@@ -42,7 +36,9 @@ const CHECKS: readonly Check[] = [
 export async function checksOf({ extensions }: Program, config: Config | null): Promise<readonly Check[]> {
   const on = extensions.filter((one) => config?.extensions[one.name] !== false);
   const own = await Promise.all(on.map(async ({ checks }) => (await checks?.()) ?? []));
-  const all = [...CHECKS, ...own.flat()];
+  // Those of homes on PostgreSQL are loaded where one is configured or nothing is known.
+  const stored = config?.store === null ? [] : (await import('../host/checks/database.ts')).databaseChecks;
+  const all = [...CHECKS, ...stored, ...own.flat()];
   return SUBJECTS.flatMap((subject) => all.filter((check) => check.subject === subject));
 }
 

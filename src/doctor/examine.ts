@@ -3,15 +3,16 @@ import { collectSecrets } from '../core/config/secrets.ts';
 import { deadline, raceAbort } from '../core/util/clock.ts';
 import { errorCode, errorMessage } from '../core/util/errors.ts';
 import { isOfMachine } from './checks.ts';
-import { note, skipped, warning, type Check, type Finding } from './check.ts';
-import type { Scene } from './scene.ts';
+import { note, ok, skipped, warning, type Found } from '../core/util/finding.ts';
+import { knownOf, type Check } from '../core/doctor/check.ts';
+import type { Scene } from '../core/doctor/scene.ts';
 
 /** Milliseconds for one check that reaches a server or starts a program, and for all together. */
 const LIVE_MS = 10_000;
 const ALL_MS = 30_000;
 
 /** A finding with the check that it is of. */
-export interface Examined extends Finding {
+export interface Examined extends Found {
   readonly check: Check;
 }
 
@@ -45,16 +46,15 @@ export async function examine(scene: Scene, { offline, fix, liveMs = LIVE_MS }: 
   const mended: string[] = [];
   if (fix) {
     for (const check of checks) {
-      const repairs = (found.get(check) ?? []).flatMap(({ repair }) => (repair === undefined ? [] : [repair]));
-      if (repairs.length === 0) continue;
-      for (const repair of repairs) mended.push(await done(repair));
-      found.set(check, await run(check));
+      const findings: Examined[] = [];
+      for (const finding of found.get(check) ?? []) findings.push(await mend(finding, mended));
+      found.set(check, findings);
     }
   }
   const redact = createRedactor(scene.loaded?.secrets ?? collectSecrets({}, scene.env, []));
   const clean = (finding: Examined): Examined => ({
     ...finding,
-    evidence: redact(finding.evidence),
+    says: redact(finding.says),
     remedy: finding.remedy === null ? null : redact(finding.remedy),
   });
   return {
@@ -63,11 +63,16 @@ export async function examine(scene: Scene, { offline, fix, liveMs = LIVE_MS }: 
   };
 }
 
-async function done(repair: () => Promise<string>): Promise<string> {
+/** Repairs what can be repaired, and tells `mended` of it. */
+async function mend(finding: Examined, mended: string[]): Promise<Examined> {
+  if (finding.repair === undefined) return finding;
   try {
-    return await repair();
+    const says = await finding.repair();
+    mended.push(says);
+    return { ...ok(says), check: finding.check };
   } catch (error) {
-    return `Not mended: ${errorMessage(error)}.`;
+    mended.push(`Not mended: ${errorMessage(error)}.`);
+    return finding;
   }
 }
 
@@ -82,19 +87,24 @@ async function runCheck(
 ): Promise<readonly Examined[]> {
   const isLive = check.live === true;
   if (check.only?.(scene) === false) return [];
-  if (isLive && offline) return [{ ...skipped('Not looked at, because of --offline.'), check }];
+  const known = knownOf(scene.known, check.id);
+  const withKnown = (found: readonly Found[]): readonly Examined[] => {
+    // A check looks closer than the gateway: what it finds itself counts.
+    const isFine = found.every(({ state }) => state === 'ok' || state === 'skipped');
+    return (isFine && known.length > 0 ? known : found).map((finding) => ({ ...finding, check }));
+  };
+  if (isLive && offline) return withKnown([skipped('Not looked at, because of --offline.')]);
   using own = isLive ? deadline(scene.clock, liveMs, check.id) : undefined;
   const signal = own === undefined ? all : AbortSignal.any([own.signal, all]);
   try {
-    const findings = await raceAbort(Promise.resolve(check.run(scene, signal)), signal);
-    return findings.map((finding) => ({ ...finding, check }));
+    return withKnown(await raceAbort(Promise.resolve(check.run(scene, signal)), signal));
   } catch (error) {
     return [{ ...unknown(error, signal.aborted ? liveMs : null, scene), check }];
   }
 }
 
 /** Why a check could not be made. */
-function unknown(error: unknown, lateMs: number | null, { journal, command }: Scene): Finding {
+function unknown(error: unknown, lateMs: number | null, { journal, command }: Scene): Found {
   if (lateMs !== null) return warning(`There was no answer within ${lateMs / 1000} seconds.`, command('doctor'));
   if (errorCode(error) === 'ERR_SQLITE_ERROR') {
     const isOlder = journal !== null && journal.schema < journal.newestSchema;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { sentenceOf } from '../../src/core/util/finding.ts';
 import { HookRunner, type Hooks } from '../../src/core/agent/hooks/hooks.ts';
 import { silentLog } from '../../src/core/util/log.ts';
 import { inboundDraft, inboundMessage } from '../support/inbound.ts';
@@ -30,7 +31,7 @@ describe('hooks', () => {
     const hooks = runner(['a', { session: odd, loadState: odd }], ['b', { loadState: () => ({ b: 1 }) }]);
     expect(hooks.session(inboundDraft())).toBeUndefined();
     expect(await hooks.loadState(facts)).toEqual({ b: 1 });
-    expect(hooks.troubles()).toEqual([
+    expect(hooks.findings().map(sentenceOf)).toEqual([
       expect.stringContaining('The hook session of the plugin "a" failed'),
       expect.stringContaining('The hook loadState of the plugin "a" failed'),
     ]);
@@ -56,7 +57,9 @@ describe('hooks', () => {
     const odd = JSON.parse('7') as string;
     const hooks = runner(['early', { model: () => 'early/model' }], ['late', { model: () => odd }]);
     expect(await hooks.first('model', (hook) => hook.model?.(facts))).toBe('early/model');
-    expect(hooks.troubles()).toEqual([expect.stringContaining('The hook model of the plugin "late" failed')]);
+    expect(hooks.findings().map(sentenceOf)).toEqual([
+      expect.stringContaining('The hook model of the plugin "late" failed'),
+    ]);
   });
 
   test('deciding hooks run in order, each seeing what the one before made of it', async () => {
@@ -142,7 +145,9 @@ describe('hooks', () => {
     expect(await guard.decide('beforeTool', call, (hook, value) => hook.beforeTool?.(facts, value))).toMatchObject({
       denied: expect.stringContaining('guard g failed'),
     });
-    expect(guard.troubles()).toEqual([expect.stringContaining('The hook beforeTool of the plugin "g" failed')]);
+    expect(guard.findings().map(sentenceOf)).toEqual([
+      expect.stringContaining('The hook beforeTool of the plugin "g" failed'),
+    ]);
   });
 
   test('state of several hooks is merged, and saved also when one of them throws', async () => {

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
+import { sentenceOf } from '../../src/core/util/finding.ts';
 import { execEnvironment, resolveHome, wantsColor } from '../../src/core/config/environment.ts';
 import { ensureHome, homePaths } from '../../src/core/config/home.ts';
 import { initHome } from '../../src/core/config/init.ts';
@@ -107,8 +108,8 @@ describe('init', () => {
     );
     expect(existsSync(join(paths.workspace, 'skills'))).toBe(true);
     expect(statSync(paths.config).mode & 0o777).toBe(0o600);
-    const { warnings, config } = await loadConfig({ program: PROGRAM, home: paths.home, env: {} });
-    expect(warnings).toEqual([]);
+    const { findings, config } = await loadConfig({ program: PROGRAM, home: paths.home, env: {} });
+    expect(findings.map(sentenceOf)).toEqual([]);
     expect(config.agent.model).toBe('auto');
     const schema: unknown = JSON.parse(readFileSync(join(paths.home, 'config.schema.json'), 'utf8'));
     expect(schema).toMatchObject({

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
+import { sentenceOf } from '../../src/core/util/finding.ts';
 import { loadConfig } from '../../src/core/config/load.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { temporaryFolder } from './temporary-home.ts';
@@ -19,7 +20,7 @@ describe('a configuration file that is open to others', () => {
     mkdirSync(home);
     writeFileSync(path, text);
     chmodSync(path, mode);
-    return { path, said: (await loadConfig({ program: PROGRAM, home, env: { KEY: 'x' } })).warnings };
+    return { path, said: (await loadConfig({ program: PROGRAM, home, env: { KEY: 'x' } })).findings.map(sentenceOf) };
   }
 
   test.each([0o644, 0o640, 0o604])('is told of when it holds a key and has mode %o', async (mode) => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { configWarnings } from '../../src/core/assistant/base.ts';
+import { configFindings } from '../../src/core/assistant/base.ts';
 import { loadConfig, type LoadedConfig } from '../../src/core/config/load.ts';
 import { temporaryFolder } from './temporary-home.ts';
 
@@ -64,7 +64,7 @@ describe('the setting store', () => {
     ['postgres://a@127.0.0.1/assistant', undefined],
     ['postgres://a@/assistant?host=%2Frun%2Fpostgresql', undefined],
   ])('warns of what others on the way can read: %s', async (store, expected) => {
-    const warning = configWarnings(await load(store), 1_000)[0];
+    const warning = configFindings(await load(store), 1_000)[0]?.says;
     if (expected === undefined) expect(warning).toBeUndefined();
     else expect(warning).toContain(expected);
   });

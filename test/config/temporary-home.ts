@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
+import { sentenceOf } from '../../src/core/util/finding.ts';
 import { loadConfig, type LoadedConfig } from '../../src/core/config/load.ts';
 import { AppError } from '../../src/core/util/errors.ts';
 
@@ -18,10 +19,11 @@ export async function load(
   text: string | undefined,
   env: Readonly<Record<string, string>> = {},
   overrides: Readonly<Record<string, unknown>> = {},
-): Promise<LoadedConfig> {
+): Promise<LoadedConfig & { readonly warnings: readonly string[] }> {
   const home = temporaryFolder();
   if (text !== undefined) writeFileSync(join(home, 'config.json'), text);
-  return loadConfig({ program: PROGRAM, home, env, overrides });
+  const loaded = await loadConfig({ program: PROGRAM, home, env, overrides });
+  return { ...loaded, warnings: loaded.findings.map(sentenceOf) };
 }
 
 /** The error that a promise rejects with. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SUBJECTS } from '../../src/doctor/check.ts';
+import { SUBJECTS } from '../../src/core/doctor/check.ts';
 import { checksOf } from '../../src/doctor/checks.ts';
 import { PROGRAM } from '../support/extensions.ts';
 import { expectParts, table } from './generated-part.ts';

@@ -5,6 +5,7 @@ import { parse, type ParseError } from 'jsonc-parser';
 import JSON5 from 'json5';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
+import { sentenceOf } from '../../src/core/util/finding.ts';
 import { loadConfig } from '../../src/core/config/load.ts';
 import { referenceRows } from '../config/reference.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
@@ -66,7 +67,8 @@ describe('configuration', () => {
       );
       const home = temporaryFolder();
       writeFileSync(join(home, 'config.json'), JSON.stringify(withoutFiles(settings)), { mode: 0o600 });
-      const { warnings } = await loadConfig({ program: PROGRAM, home, env });
+      const { findings } = await loadConfig({ program: PROGRAM, home, env });
+      const warnings = findings.map(sentenceOf);
       if (warnings.length > 0) wrong.push({ path, warnings });
     }
     expect(wrong).toEqual([]);

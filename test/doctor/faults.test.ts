@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -278,6 +278,16 @@ describe('assistant doctor', () => {
     expectRows(faults(await doctor(line, '--offline')), [
       ['config.valid', 'failed', /config\.json:3:1: /u, /config edit$/u],
     ]);
+  });
+
+  test('names the command for a configuration that is no file', async () => {
+    const { line, paths } = await furnishedHome();
+    rmSync(paths.config);
+    symlinkSync(paths.config, paths.config);
+    expectRows(
+      faults(await doctor(line, '--offline')).filter(({ id }) => id === 'config.valid'),
+      [['config.valid', 'failed', /config\.json is a link that leads back to itself\.$/u, /^rm \S+config\.json$/u]],
+    );
   });
 
   test('tells a damaged journal, and one of a newer version', async () => {

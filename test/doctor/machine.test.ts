@@ -3,6 +3,8 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { safeModeFinding } from '../../src/core/start/safe-mode.ts';
+import { warning } from '../../src/core/util/finding.ts';
 import { acquireHomeLock } from '../../src/core/storage/lock.ts';
 import { INFO } from '../gateway/fake-assistant.ts';
 import { ServiceMachine } from '../service/fake-systemd.ts';
@@ -157,13 +159,14 @@ describe('assistant doctor asks the gateway that runs', () => {
     line.assistant.facts = {
       ...INFO,
       channels: {
-        telegram: { state: 'running', detail: "Another program fetches this bot's messages: stop it." },
+        telegram: {
+          state: 'running',
+          detail: "Another program fetches this bot's messages: stop it.",
+          code: 'conflict',
+        },
         discord: { state: 'failed', detail: 'Discord refused the bot token of channel "discord".' },
       },
-      warnings: [
-        'I run in safe mode, because I was started 6 times.',
-        'The disk under /home is full. Free some room there.',
-      ],
+      findings: [safeModeFinding({ recent: 6 }), { id: 'config.waiting', ...warning('Changed, and in force later.') }],
     };
     const report = await doctor(line, '--offline');
     expect(rowOf(report, 'gateway.version')).toMatchObject({
@@ -176,12 +179,12 @@ describe('assistant doctor asks the gateway that runs', () => {
     });
     expect(rowOf(report, 'gateway.warnings')).toMatchObject({
       state: 'warning',
-      evidence: 'The disk under /home is full. Free some room there.',
+      evidence: 'Changed, and in force later.',
     });
     const { line: other, paths } = await furnishedHome();
     await withJournal(paths);
     other.running = true;
-    other.assistant.facts = { ...INFO, warnings: ['I run in safe mode, because I was started 6 times.'] };
+    other.assistant.facts = { ...INFO, findings: [safeModeFinding({ recent: 6 })] };
     expect(rowOf(await doctor(other, '--offline'), 'gateway.starts')).toMatchObject({ state: 'failed' });
   });
 
@@ -193,7 +196,13 @@ describe('assistant doctor asks the gateway that runs', () => {
     line.running = true;
     line.assistant.facts = {
       ...INFO,
-      channels: { telegram: { state: 'running', detail: "Another program fetches this bot's messages: stop it." } },
+      channels: {
+        telegram: {
+          state: 'running',
+          detail: "Another program fetches this bot's messages: stop it.",
+          code: 'conflict',
+        },
+      },
     };
     const report = await doctor(line);
     expect(rowOf(report, 'channel.poller')).toMatchObject({

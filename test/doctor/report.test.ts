@@ -3,7 +3,6 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/extensions.ts';
-import { doctorPorts } from '../../src/app/doctor/doctor-ports.ts';
 import { examine } from '../../src/doctor/examine.ts';
 import { openScene } from '../../src/doctor/open-scene.ts';
 import { systemClock } from '../../src/core/util/clock.ts';
@@ -213,7 +212,6 @@ describe('assistant doctor', () => {
     });
     const { env, host } = line;
     const [clock, random] = [systemClock, systemRandom];
-    const ports = doctorPorts(paths, { env, clock });
     using scene = await openScene({
       program: PROGRAM,
       paths,
@@ -221,7 +219,6 @@ describe('assistant doctor', () => {
       clock,
       random,
       host,
-      ports,
       gateway: null,
       homeFlag: undefined,
     });

@@ -20,7 +20,7 @@ const NAMES: Readonly<Record<string, string>> = {
     'approvalHash backoffMs collectSecrets createStreamingFetch EditorServer EditorServerReport endLeftPrograms execEnvironment matchesName Media NotPermitted OwnWordsError StreamingFetch withoutInvisible',
   'api-commands.ts':
     'approvalHash CappedFile CHANGED changedBetween Changes CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment findProgram folded guardCommand judgeGit Landing LEFTOVER_NOTE Marks namesIn Program readHostList readWords ResultBits RunOptions runsOthers Verdict View weakest within',
-  'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped warning',
+  'api-doctor.ts': 'channelsOf Check failed Finding Found note ok Scene warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',

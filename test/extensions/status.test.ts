@@ -29,7 +29,7 @@ test('an extension that never says how it is holds up nobody who looks at the he
   expect(warnings).toContain('The extension silent does not say how it is: it took longer than 2000 ms.');
 });
 
-test('`assistant status` and the start have what an extension says of itself at once', async () => {
+test('`assistant status`, the start and the health have one list, with what extensions say of themselves', async () => {
   const tank = defineExtension({ name: 'tank', troubles: () => ['The tank leaks.'] });
   const rude = defineExtension({
     name: 'rude',
@@ -37,6 +37,16 @@ test('`assistant status` and the start have what an extension says of itself at 
       throw new Error('no gauge');
     },
   });
-  await using world = await startWorld({ extensions: [...EXTENSIONS, rude, tank] });
-  expect((await world.assistant.call('info', {})).warnings).toContain('The tank leaks.');
+  const valve = defineExtension({
+    name: 'valve',
+    troubles: () => [
+      { id: 'valve.open', state: 'failed', says: 'The valve is open.', remedy: 'close it', lead: 'Run' },
+    ],
+  });
+  await using world = await startWorld({ extensions: [...EXTENSIONS, rude, tank, valve] });
+  const { findings, warnings } = await world.assistant.call('info', {});
+  expect(warnings).toContain('The tank leaks.');
+  expect(warnings).toContain('The valve is open. Run: close it');
+  expect(findings.map(({ id }) => id)).toContain('valve.open');
+  expect((await world.assistant.call('health', {})).warnings).toEqual(warnings);
 });

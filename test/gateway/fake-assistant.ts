@@ -18,6 +18,7 @@ export const INFO: RequestResult<'info'> = {
   home: '/home/somebody/.assistant',
   model: 'demo/scripted',
   channels: { terminal: { state: 'running' } },
+  findings: [],
   warnings: [],
   startedAt: 1_000_000,
   http: null,

@@ -89,7 +89,7 @@ describe('a server that does not work', () => {
     world.clients.connectNew();
     await waitFor(() => world.names().includes('mcp_fix_echo'), { what: 'the tools of the good server' });
     expect(await world.call('mcp_fix_echo')).toMatchObject({ output: 'echo {}' });
-    const trouble = await waitFor(() => world.clients.troubles()[0]);
+    const trouble = await waitFor(() => world.clients.troubles()[0]?.says);
     expect(trouble).toMatch(why);
     expect(trouble).toMatch(/^The MCP server broken does not work: [^\n]{1,520}\.$/u);
   });

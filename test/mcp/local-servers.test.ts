@@ -75,7 +75,9 @@ describe('a local server', () => {
     expect(output).toMatch(
       /^The MCP server fix does not work: it ended with signal SIGKILL\. It is tried again in \d+ s\.$/u,
     );
-    expect(world.clients.troubles()).toEqual(['The MCP server fix does not work: it ended with signal SIGKILL.']);
+    expect(world.clients.troubles().map(({ says }) => says)).toEqual([
+      'The MCP server fix does not work: it ended with signal SIGKILL.',
+    ]);
     expect(await world.clients.test('fix')).toMatchObject({ state: 'running', trouble: null });
   });
 

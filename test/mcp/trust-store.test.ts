@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { sentenceOf } from '../../src/core/util/finding.ts';
 import { defineTool } from '../../src/core/tools/tool.ts';
 import type { McpServerSettings } from '../../src/extensions/mcp/settings.ts';
 import { waitFor } from '../support/wait.ts';
@@ -127,8 +128,8 @@ describe('a server that offers something else than was agreed to', () => {
       output:
         'The MCP server notes changed mcp_notes_add, so it is off until the owner agrees. To agree, the owner runs: npm run assistant -- mcp trust notes',
     });
-    expect(world.clients.troubles()).toEqual([
-      'The MCP server notes has 2 new or changed tools that are off until you agree: npm run assistant -- mcp trust notes',
+    expect(world.clients.troubles().map(sentenceOf)).toEqual([
+      'The MCP server notes has 2 new or changed tools that are off until you agree. To agree: npm run assistant -- mcp trust notes',
     ]);
     const report = await world.clients.test('notes');
     expect(report.tools.map(({ name, state }) => [name, state])).toEqual([

@@ -55,8 +55,8 @@ describeWith('python3')('assistant init in a terminal', () => {
     expect(terminal.seconds).toBeLessThan(40);
     // One answer, and three prompts that prove the window.
     expect(ollama.requests).toHaveLength(4);
-    const { config, warnings } = await loadConfig({ program: PROGRAM, home, env: {} });
-    expect(warnings).toEqual([]);
+    const { config, findings } = await loadConfig({ program: PROGRAM, home, env: {} });
+    expect(findings).toEqual([]);
     expect(config.agent).toMatchObject({ model: 'ollama/qwen3:8b', timezone: 'Europe/Vienna' });
     expect(config.providers['ollama']?.baseUrl).toBe(ollama.url);
     expect(configIn(home)).toContain('"$schema": "./config.schema.json"');
@@ -235,8 +235,8 @@ describe('the window that Ollama loads', () => {
     line.env = { OLLAMA_HOST: ollama.url };
     if (mine !== undefined) writeFileSync(join(line.home, 'config.json'), JSON.stringify(mine));
     expect(await line.run('init', '--yes', '--provider', 'ollama')).toBe(0);
-    const { config, warnings } = await loadConfig({ program: PROGRAM, home: line.home, env: {} });
-    expect(warnings).toEqual([]);
+    const { config, findings } = await loadConfig({ program: PROGRAM, home: line.home, env: {} });
+    expect(findings).toEqual([]);
     expect(config.agent.model).toBe('ollama/qwen3:8b');
     return { line, config, window: config.models['ollama/qwen3:8b']?.contextWindow, loads: ollama.loads };
   };

@@ -1,6 +1,7 @@
 import type { Examination, Examined } from '../../doctor/examine.ts';
-import { SUBJECTS, type State } from '../../doctor/check.ts';
-import type { RunningGateway } from '../../doctor/scene.ts';
+import { SUBJECTS } from '../../core/doctor/check.ts';
+import type { State } from '../../core/util/finding.ts';
+import type { RunningGateway } from '../../core/doctor/scene.ts';
 import type { AssistantPort } from '../../core/gateway/assistant-port.ts';
 import { deadline, raceAbort } from '../../core/util/clock.ts';
 import { systemRandom } from '../../core/util/random.ts';
@@ -25,15 +26,13 @@ export async function doctorCommand(
 ): Promise<number> {
   const { clock, env } = context;
   const paths = pathsOf(context, home);
-  const [{ examine }, { openScene }, { doctorPorts }] = await Promise.all([
+  const [{ examine }, { openScene }] = await Promise.all([
     import('../../doctor/examine.ts'),
     import('../../doctor/open-scene.ts'),
-    import('../../app/doctor/doctor-ports.ts'),
   ]);
   await using running = await context.connect(paths.socket).catch(() => undefined);
   const gateway = running === undefined ? null : await gatewayOf(running, context);
   const host = context.host();
-  const ports = doctorPorts(paths, { env, clock });
   using scene = await openScene({
     program: await programOfHome(context, paths),
     paths,
@@ -41,16 +40,15 @@ export async function doctorCommand(
     clock,
     random: systemRandom,
     host,
-    ports,
     gateway,
     homeFlag: home,
   });
   const examination = await examine(scene, { offline, fix });
   const isFine = examination.findings.every(({ state }) => state !== 'failed');
-  const checks = examination.findings.map(({ check, state, evidence, remedy }) => ({
+  const checks = examination.findings.map(({ check, state, says, remedy }) => ({
     id: check.id,
     state,
-    evidence,
+    evidence: says,
     remedy,
   }));
   const facts = { version: VERSION, checks, ok: isFine, ...(fix ? { mended: examination.mended } : {}) };
@@ -65,10 +63,7 @@ async function gatewayOf(port: AssistantPort, { clock }: CliContext): Promise<Ru
     const info = await raceAbort(port.call('info', {}), limit.signal);
     return {
       ...info,
-      call: (name, input, by) => port.call(name, input, by),
       requestTokens: async () => (await port.call('prompt', { session: 'terminal:main' })).used,
-      failedPlugins: async () =>
-        (await port.call('pluginsList', {})).flatMap(({ name, state }) => (state === 'failed' ? [name] : [])),
     };
   } catch {
     return null;
@@ -109,8 +104,8 @@ function groupLines(subject: string, findings: readonly Examined[]): readonly st
   const shown = findings.filter(({ state }) => state !== 'ok' && state !== 'skipped');
   return [
     `${subject.padEnd(14)} ${counts}`.trimEnd(),
-    ...shown.flatMap(({ state, check, evidence, remedy }) => [
-      `  ${SIGNS[state]} ${check.id}: ${evidence}`,
+    ...shown.flatMap(({ state, check, says, remedy }) => [
+      `  ${SIGNS[state]} ${check.id}: ${says}`,
       ...(state === 'note' && remedy !== null ? [`      → ${remedy}`] : []),
     ]),
   ];
@@ -121,8 +116,8 @@ function section(title: string, findings: readonly Examined[]): readonly string[
   return [
     '',
     title,
-    ...findings.flatMap(({ state, check, evidence, remedy }) => [
-      `${SIGNS[state]} ${check.id}: ${evidence}`,
+    ...findings.flatMap(({ state, check, says, remedy }) => [
+      `${SIGNS[state]} ${check.id}: ${says}`,
       ...(remedy === null ? [] : [`    → ${remedy}`]),
     ]),
   ];

@@ -5,6 +5,7 @@ import { machineOf } from '../../core/config/hosted-home.ts';
 import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
 import type { AgentFacts, AssistantInfo, HomeOnGateway, StoreFacts } from '../../core/gateway/assistant-port.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
+import { sentenceOf } from '../../core/util/finding.ts';
 import { shellWord } from '../../core/util/text.ts';
 import type { CliContext } from '../../core/cli/context.ts';
 import { pathsOf } from '../../core/cli/open.ts';
@@ -28,18 +29,11 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     return 0;
   }
   const loaded = await loadConfig({ program: context.program, home: paths.home, env: context.env });
-  const { config, warnings, path, exists } = loaded;
+  const { config, path, exists } = loaded;
   if (config.homes.enabled) return await machineAtRest({ paths, loaded, json }, context);
   const { homeAtRest } = await import('../../core/start/home-at-rest.ts');
-  const {
-    model: modelNow,
-    isScripted,
-    voice,
-    speech,
-    search,
-    troubles: found,
-  } = homeAtRest(paths, loaded, context.clock);
-  const troubles = [...warnings, ...found];
+  const { model: modelNow, isScripted, voice, speech, search, findings } = homeAtRest(paths, loaded, context.clock);
+  const warnings = findings.map(sentenceOf);
   const agents = Object.keys(config.agents);
   const machine = machineOf(paths.home);
   const stored = await storedPart({ paths, store: undefined, loaded }, context);
@@ -55,7 +49,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
     channels: Object.keys(enabledChannels(loaded)),
     ...(agents.length === 0 ? {} : { agents }),
     ...stored?.facts,
-    warnings: troubles,
+    warnings,
   };
   const lines = [
     'not running',
@@ -73,7 +67,7 @@ export async function statusCommand({ home, json }: OutputFlags, context: CliCon
           : `the gateway of its machine: ${startOf(machine)}`,
     }),
     ...(stored?.lines ?? []),
-    ...warningLines(troubles),
+    ...warningLines(warnings),
   ];
   print(context, json, { facts, lines, escape: terminalText });
   return 0;
@@ -111,7 +105,8 @@ async function machineAtRest(
   { paths, loaded, json }: { readonly paths: HomePaths; readonly loaded: LoadedConfig; readonly json: boolean },
   context: CliContext,
 ): Promise<number> {
-  const { path, exists, warnings } = loaded;
+  const { path, exists } = loaded;
+  const warnings = loaded.findings.map(sentenceOf);
   const stored = await storedPart({ paths, store: undefined, loaded }, context);
   const facts = { running: false, home: paths.home, config: { path, exists }, ...stored?.facts, warnings };
   const lines = [

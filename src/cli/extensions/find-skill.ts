@@ -1,3 +1,4 @@
+import { sentenceOf } from '../../core/util/finding.ts';
 import { openSkillInstaller, type Skill, type SkillInstaller } from '../../core/skills/skill-installer.ts';
 import type { HomePaths } from '../../core/config/home.ts';
 import { loadConfig } from '../../core/config/load.ts';
@@ -20,8 +21,8 @@ export async function openInstaller(
   context: CliContext,
 ): Promise<SkillInstaller & { readonly config: Config; readonly paths: HomePaths }> {
   const paths = pathsOf(context, home);
-  const { config, warnings } = await loadConfig({ program: context.program, home: paths.home, env: context.env });
-  for (const warning of warnings) context.stderr.write(`⚠ ${terminalText(warning)}\n`);
+  const { config, findings } = await loadConfig({ program: context.program, home: paths.home, env: context.env });
+  for (const finding of findings) context.stderr.write(`⚠ ${terminalText(sentenceOf(finding))}\n`);
   const { env, program } = context;
   return { ...openSkillInstaller(config, paths, { env, without: skillsOff(program, config) }), config, paths };
 }

@@ -1,3 +1,4 @@
+import { sentenceOf } from '../../core/util/finding.ts';
 import { openPluginInstaller, type PluginInstaller, type PluginPlan } from '../../core/plugins/plugin-installer.ts';
 import { draftChange, writeConfig } from '../../core/config/change.ts';
 import { loadConfig } from '../../core/config/load.ts';
@@ -96,8 +97,8 @@ export async function pluginsReloadCommand({ home, json }: OutputFlags, context:
   await using assistant = running;
   const { refused } = await assistant.call('configReload', {});
   if (refused !== null) throw new AppError('config-invalid', refused);
-  const { warnings } = await assistant.call('info', {});
-  const about = warnings.filter((warning) => warning.startsWith('The plugin '));
+  const { findings } = await assistant.call('info', {});
+  const about = findings.filter(({ id }) => id === 'plugins.there').map(sentenceOf);
   const plugins = (await assistant.call('pluginsList', {})).filter(({ state }) => state !== 'not enabled');
   const lines = [...plugins.map(({ name, state }) => `${name}: ${state}`), ...about.map((warning) => `⚠ ${warning}`)];
   print(context, json, { facts: { plugins, warnings: about }, lines, nothing: 'No plugin is enabled.' });
@@ -176,8 +177,10 @@ async function tellState(context: CliContext, home: string | undefined, name: st
     context.stdout.write(`Added ${terminalText(name)}. It runs after a restart: send /restart.\n`);
     return 0;
   }
-  const { warnings } = await assistant.port.call('info', {});
-  const about = warnings.filter((warning) => warning.startsWith(`The plugin ${JSON.stringify(name)}`));
+  const { findings } = await assistant.port.call('info', {});
+  const about = findings
+    .filter(({ id, facts }) => id === 'plugins.there' && facts?.['plugin'] === name)
+    .map(sentenceOf);
   const lines = [`Added ${name}. It is ${state ?? 'not there'}.`, ...about.map((warning) => `⚠ ${warning}`)];
   context.stdout.write(`${terminalText(lines.join('\n'))}\n`);
   return state === 'running' && about.length === 0 ? 0 : 1;

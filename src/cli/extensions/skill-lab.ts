@@ -42,8 +42,8 @@ export async function skillsNewCommand(
   const installer = await openInstaller(home, context);
   const about = oneLine(description, 500);
   const plan = installer.planOf(skeletonOf(name, about), name);
-  const obstacle = await installer.obstacle(plan, { replace: false });
-  if (obstacle !== null) throw new AppError('skill-exists', obstacle.replace(/ To replace it.*$/u, ''));
+  const obstacle = await installer.obstacle(plan, { replace: 'never' });
+  if (obstacle !== null) throw new AppError('skill-exists', obstacle);
   const { skills } = await installer.catalog.survey();
   const hidden = skills.find((skill) => skill.name === name);
   const target = await installer.add(plan, { replace: false });

@@ -13,11 +13,12 @@ import type { Tool } from '../tools/tool.ts';
 import type { SkillCatalog } from '../skills/catalog.ts';
 import { Slots } from '../util/slots.ts';
 import { switchedOff } from '../util/text.ts';
-import { storageSentence } from '../storage/storage-health.ts';
+import { type Finding, sentenceOf } from '../util/finding.ts';
+import { storageFinding } from '../storage/storage-health.ts';
 import type { App, Making } from '../app.ts';
 import { Why } from './why.ts';
 import { createCommands } from './commands.ts';
-import { peopleTroubles } from '../people/owners.ts';
+import { peopleFindings } from '../people/owners.ts';
 import { ProviderResults } from './provider-results.ts';
 import { createPairing } from '../people/pairing.ts';
 import { createPrompts } from './prompt.ts';
@@ -77,14 +78,14 @@ export function createAgent({ app, add }: Making, wrapTool: ((tool: Tool) => Too
   add({ tape: createTape(app) });
   add({ turns: new TurnRunner(app) });
   registerTools(app);
-  const { troubles, checkSpace } = createTroubles(app);
+  const { findingsNow, checkSpace } = createFindings(app);
   add({
     providerResults: new ProviderResults(app),
     undo: new Undo(app),
     why: new Why(app),
     pairing: createPairing(app),
   });
-  add({ troubles, health: () => healthOf(app), status: (sessionKey, role) => statusOf(app, sessionKey, role) });
+  add({ findingsNow, health: () => healthOf(app), status: (sessionKey, role) => statusOf(app, sessionKey, role) });
   add({ commands: createCommands(app), operations: operationsOf(app), api: createApi(app) });
   add({ loop: new AgentLoop(app) });
   return {
@@ -111,25 +112,25 @@ const UNSPOKEN = { failed: 'There is no voice message, because speech is not set
  * What the person should know now, and the look at whether hardly anything of a conversation fits into the owner's
  * requests.
  */
-function createTroubles(app: App): {
-  readonly troubles: App['troubles'];
+function createFindings(app: App): {
+  readonly findingsNow: App['findingsNow'];
   readonly checkSpace: () => Promise<void>;
 } {
   const { paths, storage, loaded, log, journal, sessions, damage, hooks, prompts } = app;
-  let squeezed: string | null = null;
+  let squeezed: Finding | null = null;
   return {
-    troubles: () => [
-      ...[storageSentence(storage.state, paths.home)].filter((trouble) => trouble !== null),
-      ...peopleTroubles(app, journal.people.list(), loaded.path),
-      ...sessions.troubles(),
+    findingsNow: () => [
+      ...app.findings,
+      ...[storageFinding(storage.state, paths.home), squeezed].filter((finding) => finding !== null),
+      ...peopleFindings(app, journal.people.list(), loaded.path),
+      ...sessions.findings(),
       ...damage.all,
-      ...hooks.troubles(),
-      ...(squeezed === null ? [] : [squeezed]),
+      ...hooks.findings(),
     ],
     checkSpace: async () => {
       const { model, tokens } = await prompts.report(OWN_SESSION);
       squeezed = tooSmall(model, tokens);
-      if (squeezed !== null) log.warn(squeezed, { model, window: tokens.window, space: tokens.space });
+      if (squeezed !== null) log.warn(sentenceOf(squeezed), { model, window: tokens.window, space: tokens.space });
     },
   };
 }

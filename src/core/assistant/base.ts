@@ -15,8 +15,9 @@ import type { Redact } from '../security/redact/redact.ts';
 import type { StoreFacts } from '../gateway/assistant-info.ts';
 import type { StoredTapes } from '../session/stored-tapes.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
-import { storeAddressWarning } from '../storage/store-address.ts';
+import { storeAddressFinding } from '../storage/store-address.ts';
 import type { Clock } from '../util/clock.ts';
+import { type Finding, warning } from '../util/finding.ts';
 import type { Ids } from '../util/ids.ts';
 import type { Logger } from '../util/log.ts';
 import type { Random } from '../util/random.ts';
@@ -68,36 +69,48 @@ export interface Base {
   readonly safe: boolean;
   /** Reads the configuration as a start would; rejects with one sentence when it cannot run like that. */
   readonly rehearse: () => Promise<LoadedConfig>;
-  /** What the person should know at each look, one sentence each. */
-  readonly warnings: readonly string[];
+  /** What the person should know at each look. */
+  readonly findings: readonly Finding[];
 }
 
 /** What is there before the journal says how the program is to run. */
-export type Ground = Omit<Base, 'plugins' | 'safe' | 'settings' | 'warnings'>;
+export type Ground = Omit<Base, 'plugins' | 'safe' | 'settings' | 'findings'>;
 
 /** What is wrong with the configuration, and how this process runs with less protection than it could. */
-export function configWarnings({ config, warnings }: LoadedConfig, userId: number | undefined): readonly string[] {
-  const open = config.store === null ? null : storeAddressWarning(config.store);
+export function configFindings({ config, findings }: LoadedConfig, userId: number | undefined): readonly Finding[] {
+  const open = config.store === null ? null : storeAddressFinding(config.store);
+  const { mode, allowCommands } = config.tools.exec;
   return [
-    ...warnings,
+    ...findings,
     ...(open === null ? [] : [open]),
-    ...(config.tools.exec.mode === 'full'
-      ? ['tools.exec.mode is "full": commands run without a sandbox and without a question.']
+    ...(mode === 'full'
+      ? [
+          {
+            id: 'sandbox.mode',
+            ...warning('tools.exec.mode is "full": commands run without a sandbox and without a question.'),
+          },
+        ]
       : []),
-    ...config.tools.exec.allowCommands
+    ...allowCommands
       .filter((command) => !isExact(command))
-      .map(
-        (command) =>
+      .map((command) => ({
+        id: 'sandbox.mode',
+        ...warning(
           `tools.exec.allowCommands: ${JSON.stringify(command)} is not an exact command with an absolute path, or it is a shell, wrapper or interpreter, so it still asks.`,
-      ),
-    ...(userId === 0 ? ['The assistant runs as root. Give it a user of its own.'] : []),
+        ),
+        facts: { command },
+      })),
+    ...(userId === 0
+      ? [{ id: 'program.root', ...warning('The assistant runs as root.', 'Give it a user of its own') }]
+      : []),
   ];
 }
 
 /** Says which changed settings wait for a restart; nothing where none does. */
-export function waitingWarnings({ waiting }: SettingsStore): readonly string[] {
+export function waitingFindings({ waiting }: SettingsStore): readonly Finding[] {
   if (waiting.length === 0) return [];
-  return [`Changed, and in force after a restart (/restart): ${waiting.map(pathText).join(', ')}.`];
+  const says = `Changed, and in force after a restart (/restart): ${waiting.map(pathText).join(', ')}.`;
+  return [{ id: 'config.waiting', ...warning(says) }];
 }
 
 /** What `tools.exec.allowCommands` can mean. */

@@ -3,34 +3,17 @@ import type { App } from '../app.ts';
 import type { HealthFacts } from '../gateway/operations/health.ts';
 import { deadline, raceAbort } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
+import { type Finding, sentenceOf, warning } from '../util/finding.ts';
 import { sentences } from '../util/text.ts';
 import { storageLine } from './status.ts';
 
 /** How long an extension may take to say how it is. */
 const LONGEST_MS = 2_000;
 
-/** What extensions say of their troubles without being waited for. */
-export function troublesNow({ plugins }: App): readonly string[] {
-  return plugins.each('troubles').flatMap(([, troubles]) => {
-    try {
-      const now = troubles();
-      if (!(now instanceof Promise)) return now;
-      now.catch(() => {});
-    } catch {
-      // `healthOf` says so.
-    }
-    return [];
-  });
-}
-
-/** Whether everything works, for /status, the page and programs. */
-export async function healthOf(app: App): Promise<HealthFacts> {
-  const { clock, version, startedAt, warnings, storage, redact, paths, journal } = app;
-  const outbox = journal.deadLetters.undelivered();
-  const all = [...outbox.values()];
-  const { state, reason } = storage.state;
+/** What the person should know now: the one list that the start, the status, the page and the doctor show. Never rejects. */
+export async function findingsOf({ clock, plugins, findingsNow }: App): Promise<readonly Finding[]> {
   const own = await Promise.all(
-    app.plugins.each('troubles').map(async ([name, troubles]) => {
+    plugins.each('troubles').map(async ([name, troubles]) => {
       try {
         using limit = deadline(clock, LONGEST_MS, 'it');
         return await raceAbort(Promise.resolve(troubles()), limit.signal);
@@ -39,6 +22,17 @@ export async function healthOf(app: App): Promise<HealthFacts> {
       }
     }),
   );
+  const asFinding = (trouble: Finding | string): Finding =>
+    typeof trouble === 'string' ? { id: 'gateway.warnings', ...warning(trouble) } : trouble;
+  return [...findingsNow(), ...own.flat().map(asFinding)];
+}
+
+/** Whether everything works, for /status, the page and programs. */
+export async function healthOf(app: App): Promise<HealthFacts> {
+  const { clock, version, startedAt, storage, redact, paths, journal } = app;
+  const outbox = journal.deadLetters.undelivered();
+  const all = [...outbox.values()];
+  const { state, reason } = storage.state;
   return {
     startedAt,
     channels: Object.entries(app.channels.manager.health()).map(([name, { state: how, detail }]) => ({
@@ -59,7 +53,7 @@ export async function healthOf(app: App): Promise<HealthFacts> {
     disk: { ...(await diskSpace(paths.home)), state, reason },
     storage: storageLine(journal.retention.last(), clock.now()),
     providers: app.providerResults.list(),
-    warnings: [...warnings, ...app.troubles(), ...own.flat()],
+    warnings: (await findingsOf(app)).map(sentenceOf),
   };
 }
 

@@ -1,3 +1,4 @@
+import { failed, type Finding } from '../util/finding.ts';
 import { OneAtATime } from '../agent/recovery/one-at-a-time.ts';
 import type { ChannelManager } from '../channels/manager.ts';
 import type { SharedChannels } from '../channels/shared/shared-channels.ts';
@@ -67,10 +68,18 @@ export class Further {
     return this.#running?.list() ?? [];
   }
 
-  /** One sentence for each that should run and does not. */
-  get troubles(): readonly string[] {
+  /** One for each that should run and does not. */
+  get findings(): readonly Finding[] {
     return this.list().flatMap(({ name, state, detail }) =>
-      state === 'failed' ? [`The assistant "${name}" does not run: ${detail ?? 'its start failed'}`] : [],
+      state === 'failed'
+        ? [
+            {
+              id: 'agents.valid',
+              ...failed(`The assistant "${name}" does not run: ${detail ?? 'its start failed'}`),
+              facts: { agent: name },
+            },
+          ]
+        : [],
     );
   }
 

@@ -1,3 +1,4 @@
+import { sentenceOf } from '../util/finding.ts';
 import { createGuardedFetch } from '../security/fetch/fetch.ts';
 import { PathGuard } from '../security/paths/open-inside.ts';
 import { createLanding } from '../landing/landing.ts';
@@ -7,7 +8,7 @@ import { ToolRegistry, type KeepWhole } from '../tools/registry/registry.ts';
 import { STAY_SILENT } from '../tools/stay-silent.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { App } from '../app.ts';
-import { ownerTrouble } from '../people/owners.ts';
+import { ownerFinding } from '../people/owners.ts';
 import { losesMoreThanHalf } from '../memory/files/facts.ts';
 import { realFile } from '../memory/files/memory-file.ts';
 import type { FileAccess, VersionedFile } from '../files/access.ts';
@@ -42,13 +43,15 @@ export function createTools(
     wrap: wrapTool,
     spill: keepWhole,
     audit: audit.record,
-    ownerless: (who) =>
-      ownerTrouble(who.slice(0, Math.max(0, who.indexOf(':'))), {
+    ownerless: (who) => {
+      const finding = ownerFinding(who.slice(0, Math.max(0, who.indexOf(':'))), {
         config,
         program: loaded.program,
         people: journal.people.list(),
         configPath: loaded.path,
-      }),
+      });
+      return finding === null ? null : sentenceOf(finding);
+    },
   });
   const guard = new PathGuard({
     paths: loaded.program.paths,

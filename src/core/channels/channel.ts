@@ -155,6 +155,8 @@ export const channelHealth = z.object({
   state: z.enum(['starting', 'running', 'reconnecting', 'stopped', 'failed']),
   /** One sentence about what is wrong, when something is. */
   detail: z.string().exactOptional(),
+  /** `conflict`: another program reads the messages of the same bot. @default nothing that has a name */
+  code: z.enum(['conflict']).exactOptional(),
   /** When anything last came from the platform (a message, a heartbeat of the connection), ms since 1970. */
   lastInboundAt: z.number().exactOptional(),
   /** A running channel that receives nothing from its platform for this time is started again. @default no limit */

@@ -28,12 +28,13 @@ export interface Link {
   readonly heard: () => void;
   /**
    * Sets the present trouble, one sentence, with the connection, with reading its messages or with reactions; undefined clears it.
-   * While there is trouble the health is `state`. @default 'reconnecting'
+   * While there is trouble the health is `state` and has `code`. @default 'reconnecting', without a code
    */
   readonly report: (
     about: 'connection' | 'reading' | 'reactions',
     trouble: string | undefined,
     state?: 'reconnecting' | 'running',
+    code?: ChannelHealth['code'],
   ) => void;
 }
 
@@ -86,6 +87,7 @@ export interface Platform<C extends AsyncDisposable> extends Pick<
 interface Trouble {
   readonly sentence: string;
   readonly state: 'reconnecting' | 'running';
+  readonly code: ChannelHealth['code'];
 }
 
 /** Makes a `Channel` of a `Platform`: start and stop, health, and turning errors into `SendError`. */
@@ -152,8 +154,8 @@ export class PlatformChannel<C extends AsyncDisposable> implements Channel {
         heard: () => {
           this.#heardAt = context.clock.now();
         },
-        report: (about, sentence, state = 'reconnecting') => {
-          this.#troubles[about] = sentence === undefined ? undefined : { sentence, state };
+        report: (about, sentence, state = 'reconnecting', code) => {
+          this.#troubles[about] = sentence === undefined ? undefined : { sentence, state, code };
         },
       });
       this.#running = { connection, context };
@@ -191,6 +193,7 @@ export class PlatformChannel<C extends AsyncDisposable> implements Channel {
     return {
       state: trouble?.state ?? 'running',
       ...(trouble === undefined ? {} : { detail: trouble.sentence }),
+      ...(trouble?.code === undefined ? {} : { code: trouble.code }),
       ...(this.#heardAt === undefined ? {} : { lastInboundAt: this.#heardAt }),
       ...(quietMs === undefined ? {} : { quietMs }),
     };

@@ -41,9 +41,9 @@ export async function draftChange(
   const before = await readConfigFile(paths.config);
   const start = before === undefined || before.trim() === '' ? NEW_CONFIG : before;
   const text = editedText(start, { path, value, file: paths.config });
-  const known = unknownKeys(program, parseDocument(start, paths.config).value);
-  const unknown = unknownKeys(program, parseDocument(text, paths.config).value).find((key) => !known.includes(key));
-  if (unknown !== undefined) throw refused(unknown);
+  const known = new Set(unknownKeys(program, parseDocument(start, paths.config).value).map(({ says }) => says));
+  const unknown = unknownKeys(program, parseDocument(text, paths.config).value).find(({ says }) => !known.has(says));
+  if (unknown !== undefined) throw refused(unknown.says);
   const [was, is] = [
     await problemsOf(program, paths.home, env, start),
     await problemsOf(program, paths.home, env, text),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { AppError } from '../util/errors.ts';
+import { type Finding, warning } from '../util/finding.ts';
 import { nearest } from '../util/text.ts';
 import type { Environment } from './environment.ts';
 import { mergeSettings } from './environment-keys.ts';
@@ -21,8 +22,8 @@ export interface EnvironmentSettings {
   readonly variableOf: (path: SettingPath) => string | undefined;
   /** The variables that set something. */
   readonly variables: readonly string[];
-  /** One sentence for each variable that no setting belongs to. */
-  readonly warnings: readonly string[];
+  /** One for each variable that no setting belongs to. */
+  readonly findings: readonly Finding[];
 }
 
 /**
@@ -31,7 +32,7 @@ export interface EnvironmentSettings {
  */
 export function withVariables(program: Program, written: Settings, env: Environment): EnvironmentSettings {
   const variables: { readonly name: string; readonly path: SettingPath }[] = [];
-  const warnings: string[] = [];
+  const findings: Finding[] = [];
   let settings = written;
   // A whole section comes before its parts, which win and may name its entries.
   const names = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !OTHERS.has(name));
@@ -40,7 +41,7 @@ export function withVariables(program: Program, written: Settings, env: Environm
     if (text === undefined || text === '') continue;
     const path = pathOf(program, name, settings);
     if (path === undefined) {
-      warnings.push(unknownVariable(program, name));
+      findings.push(unknownVariable(program, name));
       continue;
     }
     settings = mergeSettings(settings, nested(path, valueFromText(schemaAt(program, path), text)));
@@ -49,7 +50,7 @@ export function withVariables(program: Program, written: Settings, env: Environm
   const isWithin = (inner: SettingPath, outer: SettingPath): boolean => outer.every((key, at) => inner[at] === key);
   return {
     settings,
-    warnings,
+    findings,
     variables: variables.map(({ name }) => name),
     variableOf: (path) => {
       const above = variables.findLast((variable) => isWithin(path, variable.path));
@@ -124,10 +125,14 @@ function entryName(
   return path.at(-1) === 'headers' ? word.toLowerCase().replaceAll('_', '-') : word.toLowerCase();
 }
 
-function unknownVariable({ schema }: Program, name: string): string {
+function unknownVariable({ schema }: Program, name: string): Finding {
   const guess = nearest(name, candidates(schema, wordsOf(name), []));
   const meant = guess === undefined ? '' : ` Did you mean ${guess}?`;
-  return `The variable ${name} is not known and has no effect.${meant}`;
+  return {
+    id: 'config.unused',
+    ...warning(`The variable ${name} is not known and has no effect.${meant}`),
+    facts: { variable: name },
+  };
 }
 
 /** Every variable there is, with the entries' names as in `words`. */

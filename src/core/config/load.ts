@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { assistantCommand } from '../util/assistant-command.ts';
+import { failed, type Finding, warning } from '../util/finding.ts';
 import { shellWord, switchedOff } from '../util/text.ts';
 import { hostedEnvironment, MACHINES_SECTIONS, mainsSections, ownSettings, sharedChannels } from './agents.ts';
 import { hostedHome, machineOf } from './hosted-home.ts';
@@ -30,10 +31,8 @@ export interface LoadedConfig {
   readonly config: Config;
   /** What it was checked by, as it runs with this configuration. */
   readonly program: Program;
-  /** One sentence each. */
-  readonly warnings: readonly string[];
-  /** Those of the warnings that are about keys which aren't known. */
-  readonly unknown: readonly string[];
+  /** What is wrong with it, though it is valid. */
+  readonly findings: readonly Finding[];
   /** Path of the file, whether or not it exists; `ASSISTANT_CONFIG` if that variable replaces the file. */
   readonly path: string;
   readonly exists: boolean;
@@ -112,11 +111,13 @@ function withHost(
     ...own,
     config: { ...own.config, agents: {}, channels: sharedChannels(host, entry), ...Object.fromEntries(unset) },
     secrets: [...new Set([...own.secrets, ...host.secrets])],
-    warnings: [
-      ...own.warnings.filter((warning) => !warning.startsWith('channels.')),
-      ...idle.map(
-        (section) => `The setting "${section}" has no effect here: it belongs to the main assistant (${host.path}).`,
-      ),
+    findings: [
+      ...own.findings.filter(({ id, facts }) => id !== 'config.missing' || facts?.['section'] !== 'channels'),
+      ...idle.map((section) => ({
+        id: 'config.unused',
+        ...warning(`The setting "${section}" has no effect here: it belongs to the main assistant (${host.path}).`),
+        facts: { setting: section },
+      })),
     ],
   };
 }
@@ -142,7 +143,7 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
   const document = source === undefined ? undefined : parseDocument(source, path);
   const all = Object.entries(asSettings(document?.value));
   const written = Object.fromEntries(all.filter(([section]) => !ignored.includes(section)));
-  const { settings: given, variableOf, warnings, ...set } = withVariables(program, withOwnForms(program, written), env);
+  const { settings: given, variableOf, findings, ...set } = withVariables(program, withOwnForms(program, written), env);
   const settings = withOwnForms(program, given);
   const resolved = await resolveReferences(settings, env, dirname(file));
   const filled = withEnvironment(program, mergeSettings(under, asSettings(resolved.value)), env);
@@ -158,13 +159,11 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
     variableOf,
     sensitive,
   });
-  const unknown = unknownKeys(program, settings, absent);
   const running = programWith(program, config);
   return {
     config,
     program: running,
     path,
-    unknown,
     exists: source !== undefined,
     isEmpty: document?.isEmpty ?? true,
     written,
@@ -180,16 +179,28 @@ async function loadOwn(options: OwnOptions): Promise<LoadedConfig> {
       ]),
     ].sort(),
     secrets: collectSecrets(config, env, resolved.secrets),
-    warnings: [
+    findings: [
       ...(source === undefined || whole !== undefined ? [] : await openToOthers(file, written)),
       ...(whole === undefined || !existsSync(file)
         ? []
-        : [`${file} is not read, because the variable ${WHOLE} holds the configuration.`]),
+        : [
+            {
+              id: 'config.valid',
+              ...warning(`${file} is not read, because the variable ${WHOLE} holds the configuration.`),
+              facts: { variable: WHOLE },
+            },
+          ]),
       ...(source?.trim() === ''
-        ? [`${path} is empty; the defaults are used. To set the assistant up: ${assistantCommand('init')}`]
+        ? [
+            {
+              id: 'config.valid',
+              ...warning(`${path} is empty; the defaults are used.`, assistantCommand('init')),
+              lead: 'To set the assistant up',
+            },
+          ]
         : []),
-      ...warnings,
-      ...unknown,
+      ...findings,
+      ...unknownKeys(program, settings, absent),
       ...missingVariables(resolved.missing, config, settings),
       ...idleChannels(running, resolved.missing, config),
       ...idleModels(running, config),
@@ -261,14 +272,18 @@ function keyVariablesOf(
   return Object.fromEntries(entries);
 }
 
-/** One warning for each setting whose variable is not set, if its section is in use. */
-function missingVariables(missing: readonly MissingVariable[], config: Config, written: unknown): readonly string[] {
+/** One for each setting whose variable is not set, if its section is in use. */
+function missingVariables(missing: readonly MissingVariable[], config: Config, written: unknown): readonly Finding[] {
   return missing
     .filter(({ path }) => isNeeded(path, config, written))
-    .map(
-      ({ path, variable }) =>
-        `${path.join('.')} names the variable ${variable}, which is not set; the setting is left out.`,
-    );
+    .map(({ path, variable }) => {
+      const setting = path.join('.');
+      return {
+        id: 'config.missing',
+        ...warning(`${setting} names the variable ${variable}, which is not set; the setting is left out.`),
+        facts: { section: path[0] ?? '', setting, variable },
+      };
+    });
 }
 
 function isNeeded([section, name = '']: readonly string[], config: Config, written: unknown): boolean {
@@ -277,25 +292,33 @@ function isNeeded([section, name = '']: readonly string[], config: Config, writt
   return [config.agent.model, ...config.agent.fallbacks].some((model) => model.startsWith(`${name}/`));
 }
 
-function idleChannels(program: Program, missing: readonly MissingVariable[], config: Config): readonly string[] {
+function idleChannels(program: Program, missing: readonly MissingVariable[], config: Config): readonly Finding[] {
   return Object.entries(config.channels).flatMap(([name, settings]) => {
     if (!settings.enabled) return [];
     const off = channelOffBy(program, settings.kind ?? name);
-    if (off !== undefined) return [`channels.${name} stays off: ${switchedOff(off)}.`];
+    const stays = (why: string, facts: Finding['facts']): Finding => ({
+      id: 'config.missing',
+      ...warning(`channels.${name} stays off: ${why}.`),
+      facts: { section: 'channels', ...facts },
+    });
+    if (off !== undefined) return [stays(switchedOff(off), {})];
     const lacking = missingSecrets(program, name, settings).filter(
       (key) => !missing.some(({ path }) => path.join('.') === `channels.${name}.${key}`),
     );
-    return lacking.map((key) => `channels.${name} stays off: channels.${name}.${key} is not set.`);
+    return lacking
+      .map((key) => `channels.${name}.${key}`)
+      .map((setting) => stays(`${setting} is not set`, { setting }));
   });
 }
 
 /** The models of the configuration that can't be called. */
-function idleModels({ presets }: Program, { agent, providers }: Config): readonly string[] {
+function idleModels({ presets }: Program, { agent, providers }: Config): readonly Finding[] {
   const models = [['agent.model', agent.model], ...agent.fallbacks.map((ref) => ['agent.fallbacks', ref])];
   return models.flatMap(([path, ref = '']) => {
     const [name = ''] = ref.split('/');
     const off = presets.get(providers[name]?.kind ?? name)?.off;
-    return off === undefined ? [] : [`${path}: ${ref} can't be used: ${switchedOff(off)}.`];
+    if (off === undefined) return [];
+    return [{ id: 'config.missing', ...warning(`${path}: ${ref} can't be used: ${switchedOff(off)}.`) }];
   });
 }
 
@@ -304,22 +327,23 @@ function asSettings(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Warns, with the command that mends it, if other users of this machine may change the configuration file, or may read it
+ * What is wrong, with the command that mends it, if other users of this machine may change the configuration file, or may read it
  * while it holds a key. `written`: the settings of the file with references unresolved.
  */
-async function openToOthers(path: string, written: unknown): Promise<readonly string[]> {
+async function openToOthers(path: string, written: unknown): Promise<readonly Finding[]> {
   // Windows has no such modes.
   if (process.platform === 'win32') return [];
   const mode = (await stat(path).catch(() => undefined))?.mode ?? 0;
-  const remedy = `Run: chmod 600 ${shellWord(path)}`;
+  const finding = { id: 'config.mode', lead: 'Run', facts: { path } };
+  const remedy = `chmod 600 ${shellWord(path)}`;
   const shown = (mode & 0o777).toString(8);
   if ((mode & MAY_WRITE) !== 0) {
-    return [
-      `${path} may be changed by other users of this machine (mode ${shown}): a person who changes it can run commands as you. ${remedy}`,
-    ];
+    const says = `${path} may be changed by other users of this machine (mode ${shown}): a person who changes it can run commands as you.`;
+    return [{ ...failed(says, remedy), ...finding }];
   }
   if ((mode & MAY_READ) === 0 || !holdsKeys(written)) return [];
-  return [`${path} holds keys and may be read by other users of this machine (mode ${shown}). ${remedy}`];
+  const says = `${path} holds keys and may be read by other users of this machine (mode ${shown}).`;
+  return [{ ...warning(says, remedy), ...finding }];
 }
 
 /** Whether the settings hold a key itself, and not only the name of a variable or file. */

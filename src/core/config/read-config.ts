@@ -4,6 +4,7 @@ import { deniedSentence, mayBeDenied } from '../storage/denied.ts';
 import { ifThere } from '../storage/files.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { failed, type Found, sentenceOf } from '../util/finding.ts';
 import { shellWord } from '../util/text.ts';
 
 /**
@@ -22,9 +23,9 @@ export async function readConfigFile(file: string): Promise<string | undefined> 
     const denied = mayBeDenied(error) ? deniedSentence(dirname(file)) : null;
     if (denied !== null) throw new AppError('config-unreadable', denied, { exitCode: 78, facts: { file } });
     if (errorCode(error) === 'ELOOP') {
-      throw unreadable(file, 'is a link that leads back to itself', `To remove it: rm ${shellWord(file)}`);
+      throw unreadable(file, 'is a link that leads back to itself', 'To remove it', `rm ${shellWord(file)}`);
     }
-    throw unreadable(file, `cannot be read (${errorMessage(error)})`, `To look at it: ls -l ${shellWord(file)}`);
+    throw unreadable(file, `cannot be read (${errorMessage(error)})`, 'To look at it', `ls -l ${shellWord(file)}`);
   }
 }
 
@@ -33,12 +34,12 @@ async function nothingAt(file: string): Promise<undefined> {
   const facts = await ifThere(lstat(file));
   if (facts?.isSymbolicLink() !== true) return undefined;
   const cause = `is a link to ${await readlink(file)}, where no file is`;
-  throw unreadable(file, cause, `Put the file there. To remove the link instead: rm ${shellWord(file)}`);
+  throw unreadable(file, cause, 'Put the file there. To remove the link instead', `rm ${shellWord(file)}`);
 }
 
-function otherThanFile(file: string, isFolder: boolean): readonly [cause: string, next: string] {
+function otherThanFile(file: string, isFolder: boolean): readonly [cause: string, lead: string, remedy: string] {
   const what = isFolder ? 'a folder' : 'a device, a pipe or a socket';
-  return [`is ${what} instead of a file`, `To move it away: mv ${shellWord(file)} ${shellWord(`${file}.old`)}`];
+  return [`is ${what} instead of a file`, 'To move it away', `mv ${shellWord(file)} ${shellWord(`${file}.old`)}`];
 }
 
 function textOf(bytes: Buffer, file: string): string {
@@ -51,7 +52,8 @@ function textOf(bytes: Buffer, file: string): string {
     throw unreadable(
       file,
       cause,
-      `Save it as UTF-8 in your editor. To check it then: ${assistantCommand('config check')}`,
+      'Save it as UTF-8 in your editor. To check it then',
+      assistantCommand('config check'),
     );
   }
 }
@@ -71,6 +73,20 @@ function lineOfFault(bytes: Buffer): number {
   }
 }
 
-function unreadable(file: string, cause: string, next: string): AppError {
-  return new AppError('config-unreadable', `${file} ${cause}. ${next}`, { exitCode: 78, facts: { file } });
+/** What is wrong with a file that could not be read, and what to do; undefined: the error is another. */
+export function findingIn(error: unknown): Found | undefined {
+  return error instanceof Unreadable ? error.finding : undefined;
+}
+
+class Unreadable extends AppError {
+  readonly finding: Found;
+
+  constructor(file: string, finding: Found) {
+    super('config-unreadable', sentenceOf(finding), { exitCode: 78, facts: { file } });
+    this.finding = finding;
+  }
+}
+
+function unreadable(file: string, cause: string, lead: string, remedy: string): AppError {
+  return new Unreadable(file, { ...failed(`${file} ${cause}.`, remedy), lead });
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type Finding, warning } from '../util/finding.ts';
 import { nearest } from '../util/text.ts';
 import { keysOfKind } from './schema/channels.ts';
 import { innerSchema } from './schema.ts';
@@ -6,11 +7,11 @@ import { kindOf, type Program } from '../program.ts';
 import { valueAt, type SettingPath } from './setting.ts';
 
 /**
- * Returns one warning for each key of a configuration that is not known and has no effect, with the nearest known key as a
+ * Returns one finding for each key of a configuration that is not known and has no effect, with the nearest known key as a
  * hint. `raw` is the parsed file before validation, `absent` the packages that are listed and not a part of the program, whose keys
  * aren't known.
  */
-export function unknownKeys(program: Program, raw: unknown, absent: readonly string[] = []): readonly string[] {
+export function unknownKeys(program: Program, raw: unknown, absent: readonly string[] = []): readonly Finding[] {
   return walk(program.schema, raw, { program, absent, path: [] });
 }
 
@@ -20,7 +21,7 @@ interface Place {
   readonly path: readonly string[];
 }
 
-function walk(schema: unknown, value: unknown, place: Place): readonly string[] {
+function walk(schema: unknown, value: unknown, place: Place): readonly Finding[] {
   const { path, absent } = place;
   const at = (key: string): Place => ({ ...place, path: [...path, key] });
   const inner = innerSchema(schema);
@@ -37,7 +38,7 @@ function walk(schema: unknown, value: unknown, place: Place): readonly string[] 
   const { known, isOpen } = keysAt(place.program, { path, value, schema: inner });
   return Object.entries(value).flatMap(([key, item]) => {
     if (known.includes(key)) return walk(shape[key], item, at(key));
-    return isOpen ? [] : [warning([...path, key], { known, absent })];
+    return isOpen ? [] : [unknownKey([...path, key], { known, absent })];
   });
 }
 
@@ -55,14 +56,25 @@ export function keysAt(
   return { known: Object.keys(schema.shape), isOpen: schema.def.catchall !== undefined };
 }
 
-function warning(
+function unknownKey(
   path: readonly string[],
   { known, absent }: { readonly known: readonly string[]; readonly absent: readonly string[] },
-): string {
+): Finding {
+  const name = path.join('.');
   const hint = nearest(path.at(-1) ?? '', known);
-  if (hint === undefined && absent.length > 0)
-    return `The setting "${path.join('.')}" isn't checked, because it isn't known without ${absent.map((name) => `the plugin ${JSON.stringify(name)}`).join(' or ')}, which isn't loaded.`;
+  if (hint === undefined && absent.length > 0) {
+    const plugins = absent.map((one) => `the plugin ${JSON.stringify(one)}`).join(' or ');
+    return {
+      id: 'config.unused',
+      ...warning(`The setting "${name}" isn't checked, because it isn't known without ${plugins}, which isn't loaded.`),
+      facts: { setting: name, plugins },
+    };
+  }
   const parent = path.slice(0, -1).join('.');
   const meant = hint === undefined ? '' : ` Did you mean "${parent === '' ? hint : `${parent}.${hint}`}"?`;
-  return `The setting "${path.join('.')}" is not known and has no effect.${meant}`;
+  return {
+    id: 'config.unused',
+    ...warning(`The setting "${name}" is not known and has no effect.${meant}`),
+    facts: { setting: name },
+  };
 }

@@ -54,6 +54,16 @@ const homeOnGateway = z.object({
 });
 export type HomeOnGateway = Readonly<z.output<typeof homeOnGateway>>;
 
+/** See `util/finding.ts`. */
+const finding = z.object({
+  id: z.string(),
+  state: z.enum(['ok', 'note', 'warning', 'failed', 'skipped']),
+  says: z.string(),
+  remedy: z.string().nullable(),
+  lead: z.string().exactOptional(),
+  facts: z.record(z.string(), z.string()).readonly().exactOptional(),
+});
+
 /** Which assistant runs, and how it is. */
 export const assistantInfo = z.object({
   version: z.string(),
@@ -69,7 +79,9 @@ export const assistantInfo = z.object({
       kind: z.string().exactOptional(),
     }),
   ),
-  /** One sentence each. */
+  /** What the person should know now. */
+  findings: z.array(finding).readonly(),
+  /** The same, one sentence each with what to do. */
   warnings: z.array(z.string()).readonly(),
   /** What its start waits for, in sentences: until then it answers nothing. @default it has started */
   waiting: z.string().exactOptional(),

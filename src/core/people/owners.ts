@@ -7,6 +7,7 @@ import type { ChannelSettings } from '../config/schema/channels.ts';
 import type { Person } from '../journal/people.ts';
 import { configuredOwners } from '../security/access/access.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
+import { type Finding, warning } from '../util/finding.ts';
 import { plural } from '../util/text.ts';
 
 /** The people who were paired with a code. */
@@ -17,20 +18,13 @@ type Looked = Pick<LoadedConfig, 'config' | 'program'>;
 
 const EVERYBODY = '*';
 
-/** The faults in `allowFrom` and `owners` of the enabled channels, one sentence each, with the next step. */
-export function peopleTroubles(looked: Looked, people: PairedPeople, configPath: string): readonly string[] {
-  return peopleOfChannels(looked, people, configPath).flatMap(({ names, owner }) =>
-    [names, owner].filter((trouble) => trouble !== null),
+/** The faults in `allowFrom` and `owners` of the enabled channels: entries that let no one in, and that there is no owner. */
+export function peopleFindings(looked: Looked, people: PairedPeople, configPath: string): readonly Finding[] {
+  return Object.entries(enabledChannels(looked)).flatMap(([channel, settings]) =>
+    [nameFinding(looked, channel, settings), ownerFinding(channel, { ...looked, people, configPath })].filter(
+      (finding) => finding !== null,
+    ),
   );
-}
-
-/** The same by channel: the entries that let no one in, and that there is no owner; null where all is well. */
-export function peopleOfChannels(looked: Looked, people: PairedPeople, configPath: string) {
-  return Object.entries(enabledChannels(looked)).map(([channel, settings]) => ({
-    channel,
-    names: nameTrouble(looked, channel, settings),
-    owner: ownerTrouble(channel, { ...looked, people, configPath }),
-  }));
 }
 
 /** Whether at least one enabled channel has an owner. */
@@ -55,37 +49,56 @@ export function configuredPeople(looked: Looked): Pairing['configured'] {
   });
 }
 
-/** One sentence, with the next step, about an enabled channel without an owner; null if it has one or is not enabled. */
-export function ownerTrouble(
+/** About an enabled channel without an owner, with the next step; null if it has one or is not enabled. */
+export function ownerFinding(
   name: string,
   { config, program, people, configPath }: Looked & { readonly people: PairedPeople; readonly configPath: string },
-): string | null {
+): Finding | null {
   const settings = enabledChannels({ config, program })[name];
   if (settings === undefined || ownersOf({ config, program }, name, settings, people).length > 0) return null;
   const listed = idsIn({ config, program }, name, settings, settings.allowFrom);
   const [first] = listed;
   const has = `channels.${name} has no owner, so no one there may run commands or use the owner's chat commands`;
+  const finding = (why: string, remedy: string): Finding => ({
+    id: 'channel.owner',
+    ...warning(`${has}${why}.`, remedy),
+    facts: { channel: name },
+  });
   if (first !== undefined) {
     const entries = plural(settings.allowFrom.filter((entry) => entry !== EVERYBODY).length, 'entry', 'entries');
     const whose = listed.length === 1 ? '' : ', with the id that is yours';
-    return `${has}: allowFrom has ${entries} and owners names no one. Set channels.${name}.owners to ["${first}"]${whose}, in ${configPath}.`;
+    const remedy = `Set channels.${name}.owners to ["${first}"]${whose}, in ${configPath}`;
+    return {
+      ...finding(`: allowFrom has ${entries} and owners names no one`, remedy),
+      facts: { channel: name, owner: first },
+    };
   }
   const paired = people.find(({ channel }) => channel === name);
   if (paired !== undefined) {
-    return `${has}. To make ${name}:${paired.id} the owner: ${assistantCommand(`pair approve ${name}:${paired.id} --owner`)}`;
+    const remedy = assistantCommand(`pair approve ${name}:${paired.id} --owner`);
+    return { ...finding('', remedy), lead: `To make ${name}:${paired.id} the owner` };
   }
   if (settings.allowFrom.includes(EVERYBODY)) {
-    return `${has}: allowFrom lets everybody in as a guest. Set channels.${name}.owners to ["YOUR_ID"], with your own id, in ${configPath}.`;
+    const remedy = `Set channels.${name}.owners to ["YOUR_ID"], with your own id, in ${configPath}`;
+    return finding(': allowFrom lets everybody in as a guest', remedy);
   }
-  return `${has}. Write to it there, then run ${assistantCommand('pair approve CODE --owner')} with the code that it answers.`;
+  const approve = assistantCommand('pair approve CODE --owner');
+  return finding('', `Write to it there, then run ${approve} with the code that it answers`);
 }
 
-function nameTrouble({ program }: Looked, name: string, settings: ChannelSettings): string | null {
+function nameFinding({ program }: Looked, name: string, settings: ChannelSettings): Finding | null {
   const ids = kindOf(program, settings.kind ?? name)?.ids;
   const listed = [...new Set([...settings.allowFrom, ...settings.owners])].filter((entry) => entry !== EVERYBODY);
   const names = listed.filter((entry) => ids?.form.test(entry) === false);
   if (ids === undefined || names.length === 0) return null;
-  return `channels.${name} lists ${names.join(', ')}, which lets no one in: only ${ids.what} do, since another person can take a name. Let them write to the bot once: its answer names their id.`;
+  return {
+    id: 'channel.people',
+    ...warning(
+      `channels.${name} lists ${names.join(', ')}, which lets no one in: only ${ids.what} do, since another person can take a name.`,
+      'Let them write to the bot once: its answer names their id',
+    ),
+    facts: { channel: name },
+  };
 }
 
 function ownersOf(looked: Looked, name: string, settings: ChannelSettings, people: PairedPeople): readonly string[] {

@@ -1,3 +1,4 @@
+import { sentenceOf } from '../util/finding.ts';
 import type { App } from '../app.ts';
 import type { PairedPerson, Pairing } from '../bus/pairing.ts';
 import type { PairedRole } from '../bus/messages.ts';
@@ -5,7 +6,7 @@ import type { Person } from '../journal/people.ts';
 import { AppError } from '../util/errors.ts';
 import type { Base } from '../assistant/base.ts';
 import { atLeast } from '../security/access/access.ts';
-import { configuredPeople, hasOwner, ownerTrouble } from './owners.ts';
+import { configuredPeople, hasOwner, ownerFinding } from './owners.ts';
 
 type Configured = ReturnType<typeof configuredPeople>[number];
 
@@ -28,8 +29,11 @@ export function createPairing(app: App) {
     }
   };
   /** A sentence that a channel has no owner, with the next step; null when it has one. */
-  const ownerless = (channel: string): string | null =>
-    ownerTrouble(channel, { config, program: app.program, people: people.list(), configPath: loaded.path });
+  const ownerless = (channel: string): string | null => {
+    const looked = { config, program: app.program, people: people.list(), configPath: loaded.path };
+    const finding = ownerFinding(channel, looked);
+    return finding === null ? null : sentenceOf(finding);
+  };
   const byConfiguration = ({ channel, id }: Pick<Person, 'channel' | 'id'>): Configured | undefined =>
     configuredPeople(app).find((one) => one.channel === channel && (one.id === id || one.id === '*'));
   const approved = (person: Person): Person & { readonly may: string } => {

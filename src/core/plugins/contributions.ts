@@ -1,3 +1,4 @@
+import { type Finding, warning } from '../util/finding.ts';
 import type { ChatCommand } from '../agent/commands/command.ts';
 import { isBuiltInCommand } from '../agent/commands/table.ts';
 import { ChannelError } from '../channels/channel.ts';
@@ -50,8 +51,9 @@ export interface Clash {
 }
 
 /** The sentence for people. */
-export function clashSentence({ owner, what }: Clash): string {
-  return `The plugin "${owner}" adds ${what}, which exists already.`;
+export function clashFinding({ owner, what }: Clash): Finding {
+  const says = `The plugin "${owner}" adds ${what}, which exists already.`;
+  return { id: 'plugins.there', ...warning(says), facts: { plugin: owner } };
 }
 
 export const NO_CONTRIBUTIONS: Contributions = {

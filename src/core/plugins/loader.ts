@@ -1,3 +1,4 @@
+import { failed, type Finding } from '../util/finding.ts';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
@@ -157,8 +158,9 @@ async function skillsIn(folder: string, path: string): Promise<string> {
 }
 
 /** The sentence for a plugin that was not loaded. */
-export function notRunning(name: string, error: unknown): string {
-  return `The plugin ${JSON.stringify(name)} does not run: ${thrownLine(error)}.`;
+export function notRunning(name: string, error: unknown): Finding {
+  const says = `The plugin ${JSON.stringify(name)} does not run: ${thrownLine(error)}.`;
+  return { id: 'plugins.there', ...failed(says), facts: { plugin: name } };
 }
 
 /** The folder beside a package that npm installed it to, with other packages; null where it is no such folder. */

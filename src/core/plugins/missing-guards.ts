@@ -1,3 +1,4 @@
+import { failed, type Finding } from '../util/finding.ts';
 import type { Hooks } from '../agent/hooks/hooks.ts';
 import type { Plugin } from './plugin.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -16,6 +17,12 @@ export function guardKey(name: string): string {
 export function guardStages({ guard, hooks }: Plugin): string | null {
   const stages = guard === true ? STAGES.filter((stage) => hooks?.[stage] !== undefined) : [];
   return stages.length === 0 ? null : stages.join(' ');
+}
+
+/** That a guard isn't running, for the list of findings. */
+export function missingGuard({ name }: Plugin): Finding {
+  const says = `The guard ${JSON.stringify(name)} isn't running, so what it should judge is held back.`;
+  return { id: 'plugins.there', ...failed(says, wayOut(name)), facts: { plugin: name } };
 }
 
 /** What is known of a plugin that isn't running. */
@@ -37,7 +44,7 @@ export function standIn(name: string, pins: PluginPins | null, { why, looksGuard
   const held = `I can't go on with this, because the guard "${name}" isn't running and nothing may pass without it.`;
   const reason = `${held} The owner sees with /status why. Send it again when the guard is back.`;
   const deny = { type: 'deny', reason } as const;
-  const toOwner = { type: 'deny', reason: `${held} It isn't running because ${why}. ${wayOut(name)}` } as const;
+  const toOwner = { type: 'deny', reason: `${held} It isn't running because ${why}. ${wayOut(name)}.` } as const;
   const hooksHeld: Required<Pick<Hooks, Stage>> = {
     admit: ({ role }) => (role === 'owner' ? toOwner : deny),
     beforeModel: () => deny,
@@ -60,6 +67,6 @@ export function standIn(name: string, pins: PluginPins | null, { why, looksGuard
 }
 
 /** What the owner of a guard that isn't running can do. */
-export function wayOut(name: string): string {
-  return `Fix it and send /restart, or go on without it: \`${assistantCommand(`plugins remove ${name}`)}\`.`;
+function wayOut(name: string): string {
+  return `Fix it and send /restart, or go on without it: \`${assistantCommand(`plugins remove ${name}`)}\``;
 }

@@ -1,3 +1,4 @@
+import { failed as broken, type Finding, sentenceOf, warning } from '../util/finding.ts';
 import { fingerprintOf, saysGuard } from './fingerprint.ts';
 import { findPlugins, loadPlugin, notRunning, type FoundPlugin, type LoadedPlugin } from './loader.ts';
 import type { Config } from '../config/schema.ts';
@@ -13,8 +14,8 @@ import { deadline, raceAbort, type Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { thrownLine } from '../util/misfit.ts';
-import { clashSentence, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
-import { guardKey, guardStages, standIn, wayOut, type Missing } from './missing-guards.ts';
+import { clashFinding, contributionsOf, NO_CONTRIBUTIONS, type Clash, type Contributions } from './contributions.ts';
+import { guardKey, guardStages, missingGuard, standIn, type Missing } from './missing-guards.ts';
 import { pluginFolders, requireOwnName, requirePartsOf, RestartNeeded } from './packages.ts';
 import { changePluginPins, readPluginPins, type PluginPins } from './plugin-pins.ts';
 
@@ -41,8 +42,8 @@ export interface Plugins extends Contributions {
   readonly builtin: readonly Extension[];
   /** Every package that is there or listed, as they are now. */
   look: PluginHost['look'];
-  /** One sentence each. */
-  readonly troubles: readonly string[];
+  /** What failed, and what is not there. */
+  readonly findings: readonly Finding[];
   /** What those of the program add and exists already. */
   readonly givenClashes: readonly Clash[];
   load: PluginHost['load'];
@@ -89,11 +90,11 @@ export class PluginHost implements Plugins {
   #running: ReadonlyMap<string, LoadedPlugin> = new Map();
   #missingGuards: readonly Plugin[] = [];
   #contributions: Contributions = NO_CONTRIBUTIONS;
-  #troubles: readonly string[] = [];
+  #findings: readonly Finding[] = [];
   #waiting: ReadonlySet<string> = new Set();
   #toolClashes: readonly Clash[] = [];
   /** One sentence each, by extension and what it could not do. */
-  readonly #failures = new Map<string, string>();
+  readonly #failures = new Map<string, Finding>();
   #app: App | undefined;
   /** What runs, with what it opened; undefined: something of it changed. */
   #joined: readonly Extension[] | undefined;
@@ -133,7 +134,7 @@ export class PluginHost implements Plugins {
   async load(): Promise<ReadonlySet<string> | null> {
     const { config, safe } = this.#options;
     const before = this.#running;
-    const { running, troubles, found, failed, waiting } = await this.#read(safe ? [] : config.plugins);
+    const { running, findings, found, failed, waiting } = await this.#read(safe ? [] : config.plugins);
     this.#isRead = true;
     this.#found = found;
     const missing = this.#guardsWithout(running, failed);
@@ -143,7 +144,7 @@ export class PluginHost implements Plugins {
       isGuarded &&
       JSON.stringify([...running.keys()]) === JSON.stringify([...before.keys()]) &&
       [...running].every(([name, { plugin }]) => before.get(name)?.plugin === plugin);
-    this.#troubles = troubles;
+    this.#findings = findings;
     this.#waiting = waiting;
     for (const key of this.#failures.keys())
       if (!this.#listed.some(({ name }) => key.startsWith(`${name} `))) this.#failures.delete(key);
@@ -169,7 +170,7 @@ export class PluginHost implements Plugins {
     return missing.flatMap((name) => standIn(name, pins, failed.get(name) ?? UNLOADED) ?? []);
   }
 
-  /** Opens those that are not open yet. Never throws: one that cannot be opened is left out, and `troubles` says why. */
+  /** Opens those that are not open yet. Never throws: one that cannot be opened is left out, and `findings` says why. */
   async open(app: App): Promise<void> {
     this.#app = app;
     const fresh = this.#listed.filter((one) => one.open !== undefined && !this.#opened.has(one));
@@ -205,14 +206,14 @@ export class PluginHost implements Plugins {
 
   /** Removes what extensions keep of a session. Returns a sentence for each that could not. Never rejects. */
   async forget(sessionKey: string): Promise<readonly string[]> {
-    const failures: string[] = [];
+    const failures: Finding[] = [];
     for (const [name, forget] of this.each('forget'))
       failures.push(...(await this.#try(name, 'forget a conversation', () => forget(sessionKey))));
-    return failures;
+    return failures.map(sentenceOf);
   }
 
-  /** Waits for a part of an extension, and for one of a package not for long. `troubles` has what failed until it works; so does the result. */
-  async #try(name: string, does: string, work: () => void | Promise<void>): Promise<readonly string[]> {
+  /** Waits for a part of an extension, and for one of a package not for long. `findings` has what failed until it works; so does the result. */
+  async #try(name: string, does: string, work: () => void | Promise<void>): Promise<readonly Finding[]> {
     const { clock, log } = this.#options;
     const key = `${name} ${does}`;
     const isBuiltIn = this.builtin.some((one) => one.name === name);
@@ -226,9 +227,10 @@ export class PluginHost implements Plugins {
       return [];
     } catch (error) {
       log.error('extensions: failed', { name, to: does, reason: errorMessage(error) });
-      const sentence = `The extension ${name} could not ${does}: ${thrownLine(error)}.`;
-      this.#failures.set(key, sentence);
-      return [sentence];
+      const says = `The extension ${name} could not ${does}: ${thrownLine(error)}.`;
+      const finding: Finding = { id: 'plugins.there', ...broken(says), facts: { plugin: name } };
+      this.#failures.set(key, finding);
+      return [finding];
     }
   }
 
@@ -259,14 +261,14 @@ export class PluginHost implements Plugins {
   async #read(listed: readonly string[]): Promise<{
     readonly found: readonly FoundPlugin[];
     readonly running: ReadonlyMap<string, LoadedPlugin>;
-    readonly troubles: readonly string[];
+    readonly findings: readonly Finding[];
     readonly failed: ReadonlyMap<string, Missing>;
     readonly waiting: ReadonlySet<string>;
   }> {
     const { clock, pins: file, log, given, program } = this.#options;
     const found = await findPlugins(this.#folders);
     const running = new Map<string, LoadedPlugin>();
-    const troubles: string[] = [];
+    const findings: Finding[] = [];
     const failed = new Map<string, Missing>();
     const waiting = new Set<string>();
     const fresh = new Map<string, string | null>();
@@ -291,7 +293,7 @@ export class PluginHost implements Plugins {
         const stages = guardStages(loaded.plugin);
         if ((pins.get(guardKey(name)) ?? null) !== stages) fresh.set(guardKey(name), stages);
       } catch (error) {
-        troubles.push(notRunning(name, error));
+        findings.push(notRunning(name, error));
         if (error instanceof RestartNeeded) waiting.add(name);
         if (before === undefined) {
           const looksGuarding = one !== undefined && (await saysGuard(one.folder));
@@ -299,7 +301,7 @@ export class PluginHost implements Plugins {
           continue;
         }
         running.set(name, before);
-        troubles[troubles.length - 1] = stillRunning(name, error);
+        findings[findings.length - 1] = stillRunning(name, error);
       }
     }
     if (fresh.size > 0) {
@@ -307,7 +309,7 @@ export class PluginHost implements Plugins {
         log.warn('plugins: agreement not written', { reason: errorMessage(error) }),
       );
     }
-    return { found, running, troubles, failed, waiting };
+    return { found, running, findings, failed, waiting };
   }
 
   /**
@@ -397,12 +399,12 @@ export class PluginHost implements Plugins {
     }));
   }
 
-  get troubles(): readonly string[] {
+  get findings(): readonly Finding[] {
     const { tapeStore } = this.#contributions;
     const isOther = tapeStore?.store !== this.#tapeStore?.store;
-    const clashes = this.clashes.map(clashSentence);
+    const clashes = this.clashes.map(clashFinding);
     return [
-      ...this.#troubles,
+      ...this.#findings,
       ...this.#failures.values(),
       ...this.#missingGuards.map(missingGuard),
       ...clashes,
@@ -437,20 +439,17 @@ function joined(extension: Extension, opened: Added = {}): Extension {
   return { ...extension, ...opened, ...Object.fromEntries(lists) };
 }
 
-function otherStore(store: Contributions['tapeStore']): string {
+function otherStore(store: Contributions['tapeStore']): Finding {
   const what = store === null ? 'in the home alone' : `in the store of the plugin ${JSON.stringify(store.owner)}`;
-  return `Conversations are kept ${what} after the next start: /restart.`;
+  return { id: 'config.waiting', ...warning(`Conversations are kept ${what} after the next start: /restart.`) };
 }
 
 /** In safe mode no package is tried. */
 const UNLOADED: Missing = { why: 'plugins are not loaded in safe mode', looksGuarding: false };
 
-function missingGuard({ name }: Plugin): string {
-  return `The guard ${JSON.stringify(name)} isn't running, so what it should judge is held back. ${wayOut(name)}`;
-}
-
-function stillRunning(name: string, error: unknown): string {
-  return `The plugin ${JSON.stringify(name)} runs as it was loaded before, because now: ${thrownLine(error)}.`;
+function stillRunning(name: string, error: unknown): Finding {
+  const says = `The plugin ${JSON.stringify(name)} runs as it was loaded before, because now: ${thrownLine(error)}.`;
+  return { id: 'plugins.there', ...warning(says), facts: { plugin: name } };
 }
 
 /** Sends the owner a notice about each hook that does not answer, once for each start. */

@@ -171,6 +171,9 @@ const PARTS: readonly Part[] = [
   { list: 'routes', key: 'path', item: routeShape },
 ];
 
+/** What a package exports, in sentences. Its fields are named without it. */
+const DEFAULT_EXPORT = 'its default export';
+
 /**
  * What a module exports, as a plugin whose fields are what they should be. Each is read once and copied, so that no
  * getter can throw later, and what its tools answer is looked at before anybody uses it. Throws one sentence without a
@@ -178,7 +181,7 @@ const PARTS: readonly Part[] = [
  */
 export function readPlugin(
   exported: unknown,
-  { at = 'its default export', ...how }: How & { /** What it is called in sentences. */ readonly at?: string },
+  { at = DEFAULT_EXPORT, ...how }: How & { /** What it is called in sentences. */ readonly at?: string },
 ): Plugin {
   const { hooks, tapeStore, open, ...fields } = read(exported, pluginShape, at);
   const parts = PARTS.flatMap(({ list, key, item }) => {
@@ -309,8 +312,8 @@ function read<Shape extends z.ZodRawShape>(
     }
   }
   const label = typeof fields['name'] === 'string' && at.includes('[') ? `${at} (${fields['name']})` : at;
-  const wrong = misfit(fields, shape, label);
-  if (wrong !== null) throw new Error(wrong.replace(/^its default export\./u, ''));
+  const wrong = misfit(fields, shape, at === DEFAULT_EXPORT ? '' : label);
+  if (wrong !== null) throw new Error(wrong);
   return shape.parse(fields);
 }
 

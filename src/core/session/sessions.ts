@@ -1,3 +1,4 @@
+import { failed, type Finding } from '../util/finding.ts';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock.ts';
@@ -97,12 +98,13 @@ export class Sessions {
     return session;
   }
 
-  /** What a person should know of the tapes, one sentence for each that could not be read at its last use. */
-  troubles(): readonly string[] {
-    return Array.from(
-      this.#unreadable.values(),
-      (path) => `${path} can't be read, so its conversation waits. Repair the file or move it away.`,
-    );
+  /** What a person should know of the tapes: each that could not be read at its last use. */
+  findings(): readonly Finding[] {
+    return Array.from(this.#unreadable.values(), (path) => ({
+      id: 'store.tapes',
+      ...failed(`${path} can't be read, so its conversation waits.`, 'Repair the file or move it away'),
+      facts: { path },
+    }));
   }
 
   /** Every session with a tape, in no particular order. */

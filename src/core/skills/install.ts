@@ -117,7 +117,7 @@ export async function installSkill(
  */
 export async function findObstacle(
   name: string,
-  options: { readonly workspaceSkills: string; readonly known: readonly Skill[]; readonly replace: boolean },
+  options: { readonly workspaceSkills: string; readonly known: readonly Skill[]; readonly replace: Replace },
 ): Promise<string | null> {
   const root = await realpath(options.workspaceSkills).catch(() => options.workspaceSkills);
   const target = join(root, name);
@@ -125,7 +125,7 @@ export async function findObstacle(
   if (own !== undefined && own.folder !== target) {
     return `The workspace has a skill ${name} in ${own.folder}. Remove that one first: ${assistantCommand(`skills remove ${name}`)}`;
   }
-  if (own !== undefined) return options.replace ? null : taken(name);
+  if (own !== undefined) return options.replace === true ? null : taken(name, options.replace);
   const isThere = await lstat(target).then(
     () => true,
     () => false,
@@ -133,8 +133,12 @@ export async function findObstacle(
   return isThere ? `There is something at ${target} that is not a skill ${name}. Move it away first.` : null;
 }
 
-function taken(name: string): string {
-  return `The workspace has a skill ${name} already. To replace it, add --replace.`;
+/** Whether a skill of the same name is replaced; `never`: a person can't ask for that here. */
+export type Replace = boolean | 'never';
+
+function taken(name: string, replace: Replace = false): string {
+  const hint = replace === 'never' ? '' : ' To replace it, add --replace.';
+  return `The workspace has a skill ${name} already.${hint}`;
 }
 
 /** Removes the folder of a skill. Throws `skill-not-removable` for a skill outside the workspace. */

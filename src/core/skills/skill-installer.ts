@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts';
 import type { SkillCatalog } from './catalog.ts';
 import {
   findObstacle,
+  type Replace,
   installSkill,
   planFiles,
   planInstall,
@@ -33,7 +34,7 @@ export interface SkillInstaller {
   /** A skill of files that are in memory. */
   readonly planOf: (files: readonly PlanFile[], name: string) => InstallPlan;
   /** Why a plan cannot be carried out as things are; null: it can. */
-  readonly obstacle: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string | null>;
+  readonly obstacle: (plan: InstallPlan, options: { readonly replace: Replace }) => Promise<string | null>;
   /** Copies what was planned into the workspace; returns the new folder. */
   readonly add: (plan: InstallPlan, options: { readonly replace: boolean }) => Promise<string>;
   /** Uses a skill of another program from now on, as long as its text is the one that was shown. */

@@ -6,10 +6,12 @@ import { scriptedKind } from '../providers/presets.ts';
 import { speechStateOf } from '../program.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
+import { failed, type Finding } from '../util/finding.ts';
+import { configFindings } from '../assistant/base.ts';
 import { silentLog } from '../util/log.ts';
 import { systemRandom } from '../util/random.ts';
 import { createModels, fullName } from '../assistant/models.ts';
-import { peopleTroubles } from '../people/owners.ts';
+import { peopleFindings } from '../people/owners.ts';
 
 /** What can be said of a home in which no assistant runs. */
 export interface HomeAtRest {
@@ -23,8 +25,8 @@ export interface HomeAtRest {
   readonly speech: string | null;
   /** How the memory is searched and where its texts go, in one line; null: by words alone, here. */
   readonly search: string | null;
-  /** What the person should know, one sentence each. */
-  readonly troubles: readonly string[];
+  /** What the person should know, as a gateway would say it, and why no model could be called. */
+  readonly findings: readonly Finding[];
 }
 
 /** Reads the journal, if there is one; starts nothing. */
@@ -32,12 +34,20 @@ export function homeAtRest(paths: Pick<HomePaths, 'state' | 'config'>, loaded: L
   const { config, program } = loaded;
   const { voice, speech } = speechStateOf(loaded);
   const spoken = { voice, speech, search: meaningText(config, program) };
-  const troubles = peopleTroubles(loaded, peopleOnDisk(paths.state), paths.config);
+  const findings = [
+    ...configFindings(loaded, undefined),
+    ...peopleFindings(loaded, peopleOnDisk(paths.state), paths.config),
+  ];
   try {
     const { standard } = createModels({ config, loaded, clock, random: systemRandom, log: silentLog });
     const isScripted = standard.providerName === scriptedKind(program.presets);
-    return { model: fullName(standard), isScripted, ...spoken, troubles };
+    return { model: fullName(standard), isScripted, ...spoken, findings };
   } catch (error) {
-    return { model: null, isScripted: false, ...spoken, troubles: [...troubles, errorMessage(error)] };
+    return {
+      model: null,
+      isScripted: false,
+      ...spoken,
+      findings: [...findings, { id: 'model.answers', ...failed(errorMessage(error)) }],
+    };
   }
 }

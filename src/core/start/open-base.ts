@@ -2,22 +2,23 @@ import type { Config } from '../config/schema.ts';
 import { SettingsStore } from '../config/settings-store.ts';
 import type { Starts } from '../journal/starts.ts';
 import type { Plugin } from '../plugins/plugin.ts';
-import { configWarnings, waitingWarnings, type Base, type Ground } from '../assistant/base.ts';
+import { configFindings, waitingFindings, type Base, type Ground } from '../assistant/base.ts';
 import { PluginHost } from '../plugins/plugins.ts';
 import type { AssistantSettings } from '../library/assistant.ts';
-import { safeConfig, safeModeSentence } from './safe-mode.ts';
+import { safeConfig, safeModeFinding } from './safe-mode.ts';
+import type { Finding } from '../util/finding.ts';
 
 interface BaseParts extends Pick<AssistantSettings, 'rehearsal' | 'wrapTool'> {
   readonly given: readonly Plugin[];
-  /** What the stores found at this start, one sentence each. */
-  readonly troubles: readonly string[];
+  /** What the stores found at this start. */
+  readonly found: readonly Finding[];
 }
 
 /** Reads the settings and loads the plugins. The start is counted before: a plugin that kills the process counts too. */
 export async function openBase(
   ground: Ground,
   starts: Starts,
-  { rehearsal = false, wrapTool, given, troubles }: BaseParts,
+  { rehearsal = false, wrapTool, given, found }: BaseParts,
 ): Promise<Base> {
   const safe = starts.isLoop || rehearsal;
   // A trial is offered the tools of servers and runs none of them.
@@ -45,14 +46,14 @@ export async function openBase(
     settings,
     plugins,
     safe,
-    get warnings() {
+    get findings() {
       return [
-        ...(safe ? [safeModeSentence(starts)] : []),
-        ...configWarnings(settings.loaded, process.getuid?.()),
-        ...waitingWarnings(settings),
-        ...troubles,
-        ...plugins.troubles,
-        ...ground.further.troubles,
+        ...(safe ? [safeModeFinding(starts)] : []),
+        ...configFindings(settings.loaded, process.getuid?.()),
+        ...waitingFindings(settings),
+        ...found,
+        ...plugins.findings,
+        ...ground.further.findings,
       ];
     },
   };

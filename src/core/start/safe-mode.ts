@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import type { Program } from '../program.ts';
 import type { App } from '../app.ts';
 import { errorMessage } from '../util/errors.ts';
+import { failed, type Finding } from '../util/finding.ts';
 
 /** A process that ran this long, ms, counts as healthy. */
 const CALM_MS = 30 * 60_000;
@@ -9,7 +10,7 @@ const CALM_MS = 30 * 60_000;
 const IDLE_LOOK_MS = 60_000;
 
 /** What a person is told while the program runs with no more than it needs to talk. */
-export function safeModeSentence({ recent }: { readonly recent: number }): string {
+function safeModeSentence({ recent }: { readonly recent: number }): string {
   return `I am in safe mode, because I was started ${recent} times within five minutes: I kept crashing. I answer here as always and send reminders with a fixed text; other scheduled jobs, the heartbeat, MCP servers and plugins are off. The log says why I crashed. /restart ends safe mode; otherwise I end it myself after 30 minutes without a crash.`;
 }
 
@@ -19,6 +20,11 @@ export function safeConfig(config: Config, { sections }: Pick<Program, 'sections
     one.inSafeMode === undefined ? [] : [[one.path, one.inSafeMode(one.of(config))]],
   );
   return { ...config, ...Object.fromEntries(safe) };
+}
+
+/** The same, for the list of findings. */
+export function safeModeFinding(starts: { readonly recent: number }): Finding {
+  return { id: 'gateway.starts', ...failed(safeModeSentence(starts)), facts: { mode: 'safe' } };
 }
 
 /** Tells the owner, once for a row of starts. Never rejects. */

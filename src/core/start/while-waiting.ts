@@ -4,7 +4,8 @@ import { infoOnly } from '../gateway/info-only.ts';
 import { enabledChannels } from '../config/channels.ts';
 import type { StorageState } from '../storage/storage-health.ts';
 import { AppError, errorMessage } from '../util/errors.ts';
-import { configWarnings, type Ground } from '../assistant/base.ts';
+import { failed, sentenceOf } from '../util/finding.ts';
+import { configFindings, type Ground } from '../assistant/base.ts';
 
 export interface WhileWaiting {
   /** What the start waits for, within a log line: `the disk`. */
@@ -70,17 +71,20 @@ function waitingAssistant(
   { sentence, code, isStandby, http }: WhileWaiting & { readonly http: () => string | null },
 ): OwnAssistant {
   const { config, loaded, paths, version, startedAt } = base;
-  const warnings = configWarnings(loaded, process.getuid?.());
+  const found = configFindings(loaded, process.getuid?.());
   const refuse = (): never => {
     throw new AppError(code, sentence());
   };
+  const findings = (): AssistantInfo['findings'] =>
+    isStandby() ? found : [{ id: 'gateway.running', ...failed(sentence()) }, ...found];
   const info = async (): Promise<AssistantInfo> => ({
     version,
     pid: process.pid,
     home: paths.home,
     model: config.agent.model,
     channels: Object.fromEntries(Object.keys(enabledChannels(loaded)).map((name) => [name, { state: 'stopped' }])),
-    warnings: isStandby() ? warnings : [sentence(), ...warnings],
+    findings: findings(),
+    warnings: findings().map(sentenceOf),
     waiting: sentence(),
     startedAt,
     http: http(),

@@ -2,6 +2,7 @@ import { assistantCommand } from '../util/assistant-command.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { sleep, type Clock } from '../util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../util/errors.ts';
+import { failed, type Finding, sentenceOf } from '../util/finding.ts';
 import type { Logger } from '../util/log.ts';
 import { classifyFailure, isStorageTrouble, type StorageTrouble } from './storage-failure.ts';
 
@@ -265,10 +266,18 @@ function needsBytes(thrown: unknown): number {
   return typeof needed === 'number' ? needed : 0;
 }
 
-/** What is wrong with the disk or the journal and the next step, as sentences for a person; null while all is well. */
-export function storageSentence({ state, reason }: StorageState, home: string): string | null {
+/** What is wrong with the disk or the journal, and the next step; null while all is well. */
+export function storageFinding({ state, reason }: StorageState, home: string): Finding | null {
   if (state === 'ok') return null;
-  return `${STORAGE_WORDS[state].what(home)}${reason === null ? '' : ` (${reason.replace(/\.$/u, '')})`}. ${STORAGE_WORDS[state].next(home)}`;
+  const { id = 'home.disk', what, next } = STORAGE_WORDS[state];
+  const why = reason === null ? '' : ` (${reason.replace(/\.$/u, '')})`;
+  return { id, ...failed(`${what(home)}${why}.`, next(home)), facts: { state } };
+}
+
+/** The same as sentences for a person. */
+export function storageSentence(state: StorageState, home: string): string | null {
+  const finding = storageFinding(state, home);
+  return finding === null ? null : sentenceOf(finding);
 }
 
 /** What has to take writes again, within a sentence: `the disk`. */
@@ -278,33 +287,38 @@ export function storagePlace({ state }: Pick<StorageState, 'state'>): string {
 }
 
 const STORAGE_WORDS: Readonly<
-  Record<StorageTrouble, { readonly what: (home: string) => string; readonly next: (home: string) => string }>
+  Record<
+    StorageTrouble,
+    { readonly id?: string; readonly what: (home: string) => string; readonly next: (home: string) => string }
+  >
 > = {
   full: {
     what: (home) => `The disk of ${home} is full`,
-    next: (home) => `Free some space there: df -h ${home} shows how much is left.`,
+    next: (home) => `Free some space there: df -h ${home} shows how much is left`,
   },
   'read-only': {
     what: (home) => `The disk of ${home} cannot be written`,
     next: (home) =>
-      `Make ${home} writable for the assistant: findmnt -T ${home} shows whether its disk is mounted read-only.`,
+      `Make ${home} writable for the assistant: findmnt -T ${home} shows whether its disk is mounted read-only`,
   },
   failing: {
     what: (home) => `The disk of ${home} is failing`,
-    next: () => 'Read what the system reports about the disk: dmesg | tail.',
+    next: () => 'Read what the system reports about the disk: dmesg | tail',
   },
   unreachable: {
     what: () => 'The store that conversations are kept in too does not take writes',
-    next: () => 'Look after what the plugin writes to. What was not kept there is written again when it works.',
+    next: () => 'Look after what the plugin writes to. What was not kept there is written again when it works',
   },
   'no-database': {
+    id: 'database.connects',
     what: () => 'The database that keeps this home (setting store) takes no writes',
-    next: () => `To see what is wrong: ${assistantCommand('doctor')}.`,
+    next: () => `To see what is wrong: ${assistantCommand('doctor')}`,
   },
   // `search.db` is made anew by itself, so that only the journal can keep the assistant from its work.
   damaged: {
+    id: 'store.journal',
     what: (home) => `${home}/state.db is damaged`,
     next: () =>
-      `To go back to a backup: ${assistantCommand('restore BACKUP')}. Without one, move this file away: conversations and memory are files of their own and stay.`,
+      `To go back to a backup: ${assistantCommand('restore BACKUP')}. Without one, move this file away: conversations and memory are files of their own and stay`,
   },
 };

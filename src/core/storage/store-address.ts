@@ -1,3 +1,5 @@
+import { type Finding, warning } from '../util/finding.ts';
+
 /** How a connection to PostgreSQL is protected; `unchecked`: by TLS with any certificate. */
 export type StoreTls = 'none' | 'unchecked' | 'verified';
 
@@ -87,8 +89,8 @@ export function storeAddressTrouble(address: string): string | null {
   }
 }
 
-/** That others can read or change what goes to PostgreSQL, in one sentence; null: they cannot, or the address is wrong. */
-export function storeAddressWarning(address: string): string | null {
+/** That others can read or change what goes to PostgreSQL; null: they cannot, or the address is wrong. */
+export function storeAddressFinding(address: string): Finding | null {
   if (storeAddressTrouble(address) !== null) return null;
   const { host, isLocal, tls } = readStoreAddress(address);
   if (isLocal || tls === 'verified') return null;
@@ -96,7 +98,13 @@ export function storeAddressWarning(address: string): string | null {
     tls === 'none'
       ? 'without TLS, so everyone on the way can read and change it'
       : 'with sslmode=no-verify, so anyone on the way can pretend to be the server';
-  return `The home goes to PostgreSQL at ${host} ${how}. Put sslmode=verify-full into the address in store, with sslrootcert=PATH where the server has a certificate authority of its own.`;
+  return {
+    id: 'database.tls',
+    ...warning(
+      `The home goes to PostgreSQL at ${host} ${how}.`,
+      'Put sslmode=verify-full into the address in store, with sslrootcert=PATH where the server has a certificate authority of its own',
+    ),
+  };
 }
 
 function requireKnown(params: URLSearchParams, tls: StoreTls): void {

@@ -2,6 +2,7 @@ import { BOOTSTRAP_FILES } from '../agent/prompt/layers.ts';
 import type { Journal } from '../journal/journal.ts';
 import { damageText, type FileDamage, HomeFiles } from '../storage/home-files.ts';
 import type { Clock } from '../util/clock.ts';
+import { type Finding, warning } from '../util/finding.ts';
 import { machineZone } from '../util/time-zone.ts';
 import type { Ground } from '../assistant/base.ts';
 import type { Notices } from '../assistant/notices.ts';
@@ -23,7 +24,7 @@ const TELL_AGAIN_MS = 5_000;
 /** Damage that was found since the start: it is in the status, and the owner is told as soon as it is known where. */
 export class DamageReports implements Disposable {
   readonly #clock: Clock;
-  readonly #all: string[] = [];
+  readonly #all: Finding[] = [];
   readonly #untold: { readonly id: string; readonly text: string }[] = [];
   #notices: Notices | undefined;
   #isTelling = false;
@@ -34,13 +35,13 @@ export class DamageReports implements Disposable {
     this.#clock = clock;
   }
 
-  /** One sentence or more, oldest first. */
-  get all(): readonly string[] {
+  /** Oldest first. */
+  get all(): readonly Finding[] {
     return this.#all;
   }
 
-  found(text: string): void {
-    this.#all.push(text);
+  found(text: string, id = 'store.files'): void {
+    this.#all.push({ id, ...warning(text) });
     this.owe(`damaged:${this.#clock.now()}:${this.#all.length}`, text);
   }
 

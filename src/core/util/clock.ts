@@ -63,8 +63,11 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 
 /** A deadline passed; the thing waited for may still go on. */
 export class DeadlineError extends Error {
+  readonly ms: number;
+
   constructor(what: string, ms: number) {
     super(`${what} took longer than ${ms} ms`);
+    this.ms = ms;
     this.name = 'DeadlineError';
   }
 }

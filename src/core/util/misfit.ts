@@ -28,7 +28,7 @@ export function misfit(value: unknown, schema: z.ZodType, what: string): string 
   // Of alternatives that are told apart by a field it names that field, though none of them fits.
   const path =
     issue.code === 'invalid_union' && issue.discriminator !== undefined ? issue.path.slice(0, -1) : issue.path;
-  const field = [what, ...path.map(String)].join('.');
+  const field = [what, ...path.map(String)].filter((part) => part !== '').join('.');
   return `${field} must be ${expectation(issue)}, but ${given(valueAt(value, path))}`;
 }
 

@@ -4,29 +4,22 @@ import { enabledChannels } from '../../core/config/channels.ts';
 import { loadConfig } from '../../core/config/load.ts';
 import { namesIn } from '../../core/storage/files.ts';
 import { errorMessage } from '../../core/util/errors.ts';
-import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn, type Check } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 export const agentChecks: readonly Check[] = [
-  {
-    id: 'agents.valid',
-    subject: 'configuration',
-    about: 'each further assistant has a valid configuration and a sandbox, and answers somewhere',
-    run: valid,
-  },
-  {
-    id: 'agents.homes',
-    subject: 'home',
-    about: 'each home below `agents` belongs to a configured assistant',
-    run: homes,
-  },
+  ...checksOn('configuration', [
+    ['agents.valid', 'each further assistant has a valid configuration and a sandbox, and answers somewhere', valid],
+  ]),
+  ...checksOn('home', [['agents.homes', 'each home below `agents` belongs to a configured assistant', homes]]),
 ];
 
-async function valid(scene: Scene): Promise<readonly Finding[]> {
+async function valid(scene: Scene): Promise<readonly Found[]> {
   const { loaded, paths, command } = scene;
   if (loaded === null) return [];
   const connected = enabledChannels(loaded);
-  const findings = Object.entries(loaded.config.agents).map(async ([name, { enabled, routes }]): Promise<Finding> => {
+  const findings = Object.entries(loaded.config.agents).map(async ([name, { enabled, routes }]): Promise<Found> => {
     if (!enabled) return note(`The assistant "${name}" is switched off; nobody answers its chats.`);
     const lost = routes.find((route) => connected[routeOf(route).channel] === undefined);
     if (lost !== undefined) {
@@ -61,7 +54,7 @@ async function valid(scene: Scene): Promise<readonly Finding[]> {
   return await Promise.all(findings);
 }
 
-async function homes({ loaded, paths }: Scene): Promise<readonly Finding[]> {
+async function homes({ loaded, paths }: Scene): Promise<readonly Found[]> {
   const { agents } = loaded?.config ?? { agents: {} };
   const folder = agentsFolder(paths.home);
   return (await namesIn(folder)).flatMap((name) =>

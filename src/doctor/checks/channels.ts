@@ -3,71 +3,56 @@ import type { ChannelSettings } from '../../core/config/schema/channels.ts';
 import { pathText } from '../../core/config/setting.ts';
 import { shellWord } from '../../core/util/text.ts';
 import { isOwnersChannel } from '../../core/util/owners-channels.ts';
-import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { failed, note, ok, sentenceOf, warning, type Found } from '../../core/util/finding.ts';
+import { channelsOf as channelsOfKind, tokenFinding } from '../../core/doctor/channel-token.ts';
+import { checksOn, knownOf, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-export const channelChecks: readonly Check[] = [
-  { id: 'channel.owner', subject: 'channels', about: 'each channel has an owner', run: owner },
-  {
-    id: 'channel.people',
-    subject: 'channels',
-    about: 'each entry of allowFrom and owners can let someone in',
-    run: people,
-  },
-  { id: 'channel.open', subject: 'channels', about: 'no channel or group lets everybody in', run: open },
-  {
-    id: 'channel.running',
-    subject: 'channels',
-    about: 'each channel of the running gateway is connected',
-    run: running,
-  },
-];
+export const channelChecks = checksOn('channels', [
+  ['channel.owner', 'each channel has an owner', owner],
+  ['channel.people', 'each entry of allowFrom and owners can let someone in', people],
+  ['channel.open', 'no channel or group lets everybody in', open],
+  ['channel.running', 'each channel of the running gateway is connected', running],
+  ['channel.token', 'each platform takes the token of its bot', tokens, LIVE],
+]);
 
 function channelsOf({ loaded }: Scene): readonly (readonly [string, ChannelSettings])[] {
   return loaded === null ? [] : Object.entries(enabledChannels(loaded));
 }
 
-function peopleOf(scene: Scene): ReturnType<Scene['ports']['people']> {
-  const { loaded, journal, ports } = scene;
-  return loaded === null ? [] : ports.people(loaded, pairedIn(journal));
-}
-
-/** No one where the journal cannot be read, which another check tells. */
-function pairedIn(journal: Scene['journal']): ReturnType<NonNullable<Scene['journal']>['people']> {
-  try {
-    return journal?.people() ?? [];
-  } catch {
-    return [];
-  }
-}
-
-function owner(scene: Scene): readonly Finding[] {
-  const { command } = scene;
-  return peopleOf(scene).map(({ channel, owner: trouble }) => {
-    if (trouble === null) return ok(`${channel} has an owner.`);
-    const { evidence, id } =
-      /^(?<evidence>.+?\.) Set channels\.\S+\.owners to \["(?<id>\w+)"\]/u.exec(trouble)?.groups ?? {};
-    if (evidence === undefined || id === undefined) return fromSentence('warning', trouble, null);
-    return warning(evidence, command(`config set ${settingWord('channels', channel, 'owners')} ${id}`));
+/** What is known of each channel under this id, or else that it is fine. */
+function ofEach(scene: Scene, id: string, fine: (channel: string) => string): readonly Found[] {
+  const known = knownOf(scene.known, id);
+  return channelsOf(scene).flatMap<Found>(([name]) => {
+    const found = known.filter(({ facts }) => facts?.['channel'] === name);
+    return found.length === 0 ? [ok(fine(name))] : found;
   });
 }
 
-function people(scene: Scene): readonly Finding[] {
-  return peopleOf(scene).map(({ channel, names }) =>
-    names === null ? ok(`Each entry of ${channel} is an id.`) : warning(names, scene.command('config edit')),
+function owner(scene: Scene): readonly Found[] {
+  return ofEach(scene, 'channel.owner', (channel) => `${channel} has an owner.`).map((found) => {
+    const { channel, owner: id } = found.facts ?? {};
+    if (channel === undefined || id === undefined) return found;
+    return { ...found, remedy: scene.command(`config set ${settingWord('channels', channel, 'owners')} ${id}`) };
+  });
+}
+
+function people(scene: Scene): readonly Found[] {
+  return ofEach(scene, 'channel.people', (channel) => `Each entry of ${channel} is an id.`).map((found) =>
+    found.state === 'ok' ? found : warning(sentenceOf(found), scene.command('config edit')),
   );
 }
 
 /** The usual limit of all guests together; a higher one is worth a word where everybody is let in. */
 const GUEST_DAY_TOKENS = 200_000;
 
-function open(scene: Scene): readonly Finding[] {
+function open(scene: Scene): readonly Found[] {
   const { loaded, command } = scene;
   const mayRun = loaded?.config.tools.guest.some((tool) =>
     /^(?:\*|exec|process|write_file|edit_file|apply_patch)$/u.test(tool),
   );
   return channelsOf(scene).flatMap(([name, { allowFrom, groups }]) => {
-    const findings: Finding[] = [];
+    const findings: Found[] = [];
     const others = allowFrom.filter((id) => id !== '*');
     const say = mayRun === true ? failed : note;
     const may = mayRun === true ? ', and guests may use tools that change this machine (tools.guest)' : ', as guests';
@@ -107,14 +92,14 @@ function open(scene: Scene): readonly Finding[] {
   });
 }
 
-function running({ gateway, service }: Scene): readonly Finding[] {
+function running({ gateway, service }: Scene): readonly Found[] {
   if (gateway === null) return [];
   const restart =
     service === null ? 'Mend that, then send /restart to the assistant in a terminal' : service.command('restart');
   return (
     Object.entries(gateway.channels)
       // What channel.poller says is not said twice.
-      .filter(([name, { detail }]) => !isOwnersChannel(name) && !isConflict(detail))
+      .filter(([name, { code }]) => !isOwnersChannel(name) && code !== 'conflict')
       .map(([name, { state, detail }]) => {
         const why = detail === undefined ? '' : `: ${detail.replace(/\.$/u, '')}`;
         if (state === 'running')
@@ -128,9 +113,20 @@ function running({ gateway, service }: Scene): readonly Finding[] {
   );
 }
 
-/** Whether a channel on Telegram says that another program fetches the messages of its bot. */
-export function isConflict(detail: string | undefined): boolean {
-  return detail?.startsWith('Another program fetches') === true;
+async function tokens(scene: Scene): Promise<readonly Found[]> {
+  const { program, clock } = scene;
+  const kinds = program.extensions.flatMap(({ channels = [] }) => channels);
+  const tried = kinds.flatMap(({ kind, setup }) =>
+    channelsOfKind(scene, kind).map(async ([name, settings]) => {
+      const { tokens: steps = {} } = (await setup?.platform()) ?? {};
+      return await Promise.all(
+        Object.entries(steps).map(async ([key, { check }]) =>
+          tokenFinding(scene, `channels.${name}.${key}`, await check({ settings, clock })),
+        ),
+      );
+    }),
+  );
+  return (await Promise.all(tried)).flat();
 }
 
 /** The name of a setting as one word of a command. */

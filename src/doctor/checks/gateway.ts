@@ -2,27 +2,23 @@ import { connect } from 'node:net';
 import { isLoopback } from '../../core/gateway/token.ts';
 import { readStarts } from '../../core/journal/starts.ts';
 import { plural } from '../../core/util/text.ts';
-import { failed, fromSentence, note, ok, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-export const gatewayChecks: readonly Check[] = [
-  { id: 'gateway.running', subject: 'gateway', about: 'an assistant runs on this home', run: running },
-  { id: 'gateway.version', subject: 'gateway', about: 'it is of the version of this program', run: version },
-  { id: 'gateway.port', subject: 'gateway', about: 'no other program has its port for HTTP', live: true, run: port },
-  { id: 'gateway.exposed', subject: 'gateway', about: 'other machines cannot reach its port', run: exposed },
-  {
-    id: 'gateway.starts',
-    subject: 'gateway',
-    about: 'it did not break down lately, and is not in safe mode',
-    run: starts,
-  },
-  { id: 'gateway.warnings', subject: 'gateway', about: 'what else it warns of', run: warnings },
-];
+export const gatewayChecks = checksOn('gateway', [
+  ['gateway.running', 'an assistant runs on this home', running],
+  ['gateway.version', 'it is of the version of this program', version],
+  ['gateway.port', 'no other program has its port for HTTP', port, LIVE],
+  ['gateway.exposed', 'other machines cannot reach its port', exposed],
+  ['gateway.starts', 'it did not break down lately, and is not in safe mode', starts],
+  ['gateway.warnings', 'what else it warns of', warnings],
+]);
 
 /** So many breakdowns in a row are no accident. */
 const MANY = 3;
 
-function running({ gateway, isMachine, command }: Scene): readonly Finding[] {
+function running({ gateway, isMachine, command }: Scene): readonly Found[] {
   if (gateway === null)
     return [
       note(isMachine ? 'No gateway runs on this machine.' : 'No assistant runs on this home.', command('gateway')),
@@ -35,7 +31,7 @@ function running({ gateway, isMachine, command }: Scene): readonly Finding[] {
   return [ok(`It runs as process ${gateway.pid} with ${what}${at}.`)];
 }
 
-function version({ gateway, version: own, service }: Scene): readonly Finding[] {
+function version({ gateway, version: own, service }: Scene): readonly Found[] {
   if (gateway === null) return [];
   if (gateway.version === own) return [ok(`It is of version ${own}.`)];
   return [
@@ -46,7 +42,7 @@ function version({ gateway, version: own, service }: Scene): readonly Finding[] 
   ];
 }
 
-async function port({ loaded, gateway, command }: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function port({ loaded, gateway, command }: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   if (loaded === null || gateway !== null) return [];
   const { host, port: set } = loaded.config.gateway;
   if (set === 0) return [];
@@ -73,7 +69,7 @@ function isListening(address: { readonly host: string; readonly port: number }, 
   });
 }
 
-function exposed({ loaded, command }: Scene): readonly Finding[] {
+function exposed({ loaded, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   const { host, token } = loaded.config.gateway;
   if (isLoopback(host)) return [ok('Only this machine can reach its port.')];
@@ -83,13 +79,13 @@ function exposed({ loaded, command }: Scene): readonly Finding[] {
   return [note(`Other machines can reach the port of the gateway (gateway.host is ${host}).`, remedy)];
 }
 
-function starts({ journal, gateway, holder, paths, service, command }: Scene): readonly Finding[] {
+function starts({ journal, gateway, holder, paths, service, command }: Scene): readonly Found[] {
   if (journal === null) return [];
   const isRunning = gateway !== null || holder !== null;
   // The newest start is of the process that runs, or of one that died.
   const died = readStarts(paths.starts).length - (isRunning ? 1 : 0);
   const logs = service === null ? `Start it and read what it says: ${command('gateway')}` : service.command('logs');
-  if (gateway?.warnings.some((sentence) => sentence.startsWith('I run in safe mode')) === true) {
+  if (gateway?.findings.some(({ id, facts }) => id === 'gateway.starts' && facts?.['mode'] === 'safe') === true) {
     return [failed('It runs in safe mode, because it broke down several times in a row.', logs)];
   }
   if (died >= MANY) return [warning(`It broke down ${died} times in a row.`, logs)];
@@ -98,16 +94,9 @@ function starts({ journal, gateway, holder, paths, service, command }: Scene): r
   return [ok('It did not break down lately.')];
 }
 
-/** Each that no other check tells. */
-function warnings({ gateway, loaded, ports, journal }: Scene): readonly Finding[] {
-  if (gateway === null) return [];
-  const people = loaded === null ? [] : ports.people(loaded, journal?.people() ?? []);
-  const told = new Set([...(loaded?.warnings ?? []), ...people.flatMap(({ names, owner }) => [names, owner])]);
-  const isOther = (sentence: string): boolean =>
-    /^(?:I run in safe mode|The assistant runs as root|tools\.exec\.mode is|The MCP server|The plugin |The database of the setting store )/u.test(
-      sentence,
-    );
-  const found = gateway.warnings.filter((sentence) => !told.has(sentence) && !isOther(sentence));
-  if (found.length === 0) return [ok('It warns of nothing else.')];
-  return found.map((sentence) => fromSentence('warning', sentence, null));
+/** What no other check is about. */
+function warnings({ gateway, known, checks }: Scene): readonly Found[] {
+  const ids = new Set(checks.map(({ id }) => id));
+  const found = known.filter(({ id }) => id === 'gateway.warnings' || !ids.has(id));
+  return found.length === 0 && gateway !== null ? [ok('It warns of nothing else.')] : found;
 }

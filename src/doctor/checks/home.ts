@@ -6,34 +6,20 @@ import { machineOf } from '../../core/config/hosted-home.ts';
 import { initHome, missingInWorkspace } from '../../core/config/init.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { megabytes, plural, shellWord } from '../../core/util/text.ts';
-import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
+import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn } from '../../core/doctor/check.ts';
 import { isAlive, readName } from '../../core/storage/lock.ts';
-import type { Scene } from '../scene.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-export const homeChecks: readonly Check[] = [
-  { id: 'home.there', subject: 'home', about: 'the home is there, and its owner can read and write it', run: there },
-  {
-    id: 'home.mode',
-    subject: 'home',
-    about: 'other users of the machine cannot enter the home or read files with keys in it',
-    run: mode,
-  },
-  { id: 'home.owner', subject: 'home', about: 'every file of the home belongs to the owner of the home', run: owner },
-  {
-    id: 'home.workspace',
-    subject: 'home',
-    about: 'the folders and the files of the workspace are there',
-    run: workspace,
-  },
-  { id: 'home.lock', subject: 'home', about: 'who has the home, and whether they answer', run: lock },
-  {
-    id: 'home.leftovers',
-    subject: 'home',
-    about: 'no temporary files of a process that died are left',
-    run: leftovers,
-  },
-  { id: 'home.disk', subject: 'home', about: 'its disk has room, and room for new files', run: disk },
-];
+export const homeChecks = checksOn('home', [
+  ['home.there', 'the home is there, and its owner can read and write it', there],
+  ['home.mode', 'other users of the machine cannot enter the home or read files with keys in it', mode],
+  ['home.owner', 'every file of the home belongs to the owner of the home', owner],
+  ['home.workspace', 'the folders and the files of the workspace are there', workspace],
+  ['home.lock', 'who has the home, and whether they answer', lock],
+  ['home.leftovers', 'no temporary files of a process that died are left', leftovers],
+  ['home.disk', 'its disk has room, and room for new files', disk],
+]);
 
 /** Bytes and files of room on the disk. */
 const ROOM = { failedBytes: 50_000_000, warnedBytes: 500_000_000, failedFiles: 200, warnedFiles: 5_000 };
@@ -44,7 +30,7 @@ const LEFTOVER = /^\..+\.(?<pid>\d+)\.\d+\.tmp$/u;
 /** A process may have the id of one that died. */
 const LEFTOVER_AGE_MS = 3_600_000;
 
-async function there({ paths, isMachine, command }: Scene): Promise<readonly Finding[]> {
+async function there({ paths, isMachine, command }: Scene): Promise<readonly Found[]> {
   if (!existsSync(paths.home))
     return [note(`There is no home at ${paths.home} yet.`, command(isMachine ? 'gateway' : 'init'))];
   try {
@@ -57,9 +43,9 @@ async function there({ paths, isMachine, command }: Scene): Promise<readonly Fin
   }
 }
 
-function mode({ paths }: Scene): readonly Finding[] {
+function mode({ paths }: Scene): readonly Found[] {
   if (!existsSync(paths.home) || process.platform === 'win32') return [];
-  const findings: Finding[] = [];
+  const findings: Found[] = [];
   const bits = modeOf(paths.home);
   if ((bits & OTHERS) !== 0) {
     const what = (bits & 0o022) === 0 ? 'look into' : 'change what lies in';
@@ -99,7 +85,7 @@ function secretFiles(home: string): readonly string[] {
   );
 }
 
-function owner({ paths, host }: Scene): readonly Finding[] {
+function owner({ paths, host }: Scene): readonly Found[] {
   const facts = statSync(paths.home, { throwIfNoEntry: false });
   if (facts === undefined || process.platform === 'win32') return [];
   const folders = [
@@ -126,7 +112,7 @@ function owner({ paths, host }: Scene): readonly Finding[] {
   ];
 }
 
-async function workspace({ program, paths, command }: Scene): Promise<readonly Finding[]> {
+async function workspace({ program, paths, command }: Scene): Promise<readonly Found[]> {
   if (!existsSync(paths.home)) return [];
   const repair = async (): Promise<string> => {
     const { created } = await initHome(paths, program);
@@ -140,7 +126,7 @@ async function workspace({ program, paths, command }: Scene): Promise<readonly F
   return [{ ...note(`The workspace lacks ${missing.join(', ')}.`, remedy), repair }];
 }
 
-function lock({ paths, isMachine, gateway, holder, service, command }: Scene): readonly Finding[] {
+function lock({ paths, isMachine, gateway, holder, service, command }: Scene): readonly Found[] {
   const what = isMachine ? 'the folder' : 'the home';
   if (gateway !== null) return [ok(`Process ${gateway.pid} has ${what}, and answers.`)];
   const machine = machineOf(paths.home);
@@ -175,7 +161,7 @@ function lock({ paths, isMachine, gateway, holder, service, command }: Scene): r
   ];
 }
 
-function leftovers({ paths, clock, command }: Scene): readonly Finding[] {
+function leftovers({ paths, clock, command }: Scene): readonly Found[] {
   const folders = [
     '',
     'workspace',
@@ -213,12 +199,12 @@ function leftovers({ paths, clock, command }: Scene): readonly Finding[] {
   ];
 }
 
-async function disk({ paths }: Scene): Promise<readonly Finding[]> {
+async function disk({ paths }: Scene): Promise<readonly Found[]> {
   if (!existsSync(paths.home)) return [];
   const { bavail, bsize, ffree, files } = await statfs(paths.home);
   const free = bavail * bsize;
   const place = shellWord(paths.home);
-  const findings: Finding[] = [];
+  const findings: Found[] = [];
   if (free < ROOM.warnedBytes) {
     const say = free < ROOM.failedBytes ? failed : warning;
     findings.push(say(`The disk of ${paths.home} has ${megabytes(free)} left.`, `df -h ${place}`));

@@ -1,74 +1,67 @@
 import { plural } from '../../core/util/text.ts';
-import { note, ok, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { note, ok, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-export const messageChecks: readonly Check[] = [
-  { id: 'messages.undelivered', subject: 'messages', about: 'each reply of the last week arrived', run: undelivered },
-  {
-    id: 'messages.unanswered',
-    subject: 'messages',
-    about: 'each message of the last week was answered',
-    run: unanswered,
-  },
-];
+export const messageChecks = checksOn('messages', [
+  [
+    'messages.undelivered',
+    'each reply of the last week arrived',
+    look({
+      box: 'outbox',
+      words: ['reply', 'replies'],
+      lost: () => 'did not arrive, or may not have',
+      waits: 'to be sent',
+      fine: 'Each reply arrived.',
+    }),
+  ],
+  [
+    'messages.unanswered',
+    'each message of the last week was answered',
+    look({
+      box: 'inbox',
+      words: ['message', 'messages'],
+      lost: (count) => `${count === 1 ? 'was' : 'were'} given up without an answer`,
+      waits: 'for an answer',
+      fine: 'Each message was answered.',
+    }),
+  ],
+]);
 
 /** With a gateway that runs, a message should not wait longer, milliseconds. */
 const LONG_MS = 30 * 60_000;
 
-function undelivered({ journal, gateway, clock, command }: Scene): readonly Finding[] {
-  if (journal === null) return [];
-  const now = clock.now();
-  const { lost, waiting } = journal.outbox(now);
-  const findings: Finding[] = [];
-  if (lost.count > 0) {
-    findings.push(
-      warning(
-        `${plural(lost.count, 'reply', 'replies')} of the last week did not arrive, or may not have.`,
-        command('outbox list'),
-      ),
-    );
-  }
-  if (waiting.count > 0 && gateway !== null && now - waiting.oldest > LONG_MS) {
-    findings.push(
-      warning(
-        `${plural(waiting.count, 'reply', 'replies')} wait to be sent, the oldest for ${hours(now - waiting.oldest)}.`,
-        command('outbox list'),
-      ),
-    );
-  } else if (waiting.count > 0 && gateway === null) {
-    findings.push(
-      note(`${plural(waiting.count, 'reply waits', 'replies wait')} until the gateway runs.`, command('gateway')),
-    );
-  }
-  return findings.length === 0 ? [ok('Each reply arrived.')] : findings;
+interface Box {
+  readonly box: 'inbox' | 'outbox';
+  readonly words: readonly [one: string, several: string];
+  readonly lost: (count: number) => string;
+  readonly waits: string;
+  readonly fine: string;
 }
 
-function unanswered({ journal, gateway, clock, command }: Scene): readonly Finding[] {
-  if (journal === null) return [];
-  const now = clock.now();
-  const { lost, waiting } = journal.inbox(now);
-  const findings: Finding[] = [];
-  if (lost.count > 0) {
-    findings.push(
-      warning(
-        `${plural(lost.count, 'message')} of the last week ${lost.count === 1 ? 'was' : 'were'} given up without an answer.`,
-        command('inbox list'),
-      ),
-    );
-  }
-  if (waiting.count > 0 && gateway !== null && now - waiting.oldest > LONG_MS) {
-    findings.push(
-      warning(
-        `${plural(waiting.count, 'message')} wait for an answer, the oldest for ${hours(now - waiting.oldest)}.`,
-        command('inbox list'),
-      ),
-    );
-  } else if (waiting.count > 0 && gateway === null) {
-    findings.push(
-      note(`${plural(waiting.count, 'message waits', 'messages wait')} until the gateway runs.`, command('gateway')),
-    );
-  }
-  return findings.length === 0 ? [ok('Each message was answered.')] : findings;
+/** Looks for what was lost, and for what waits too long or for a gateway. */
+function look({ box, words: [one, several], lost: wasLost, waits, fine }: Box): (scene: Scene) => readonly Found[] {
+  return ({ journal, gateway, clock, command }) => {
+    if (journal === null) return [];
+    const now = clock.now();
+    const { lost, waiting } = journal[box](now);
+    const findings: Found[] = [];
+    if (lost.count > 0) {
+      const which = plural(lost.count, one, several);
+      findings.push(warning(`${which} of the last week ${wasLost(lost.count)}.`, command(`${box} list`)));
+    }
+    if (waiting.count > 0 && gateway !== null && now - waiting.oldest > LONG_MS) {
+      const which = plural(waiting.count, one, several);
+      const verb = waiting.count === 1 ? 'waits' : 'wait';
+      findings.push(
+        warning(`${which} ${verb} ${waits}, the oldest for ${hours(now - waiting.oldest)}.`, command(`${box} list`)),
+      );
+    } else if (waiting.count > 0 && gateway === null) {
+      const which = plural(waiting.count, `${one} waits`, `${several} wait`);
+      findings.push(note(`${which} until the gateway runs.`, command('gateway')));
+    }
+    return findings.length === 0 ? [ok(fine)] : findings;
+  };
 }
 
 function hours(ms: number): string {

@@ -1,3 +1,7 @@
+import { createModels, fullName } from '../../core/assistant/models.ts';
+import type { LoadedConfig } from '../../core/config/load.ts';
+import { silentLog } from '../../core/util/log.ts';
+import { systemRandom } from '../../core/util/random.ts';
 import type { Config } from '../../core/config/schema.ts';
 import type { Program } from '../../core/program.ts';
 import { keysOf } from '../../core/providers/endpoint.ts';
@@ -13,38 +17,26 @@ import { localAddress } from '../../setup/scan.ts';
 import { pathText } from '../../core/config/setting.ts';
 import { shellWord } from '../../core/util/text.ts';
 import { errorMessage } from '../../core/util/errors.ts';
-import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-export const modelChecks: readonly Check[] = [
-  { id: 'model.answers', subject: 'models', about: 'a model answers with this configuration', run: answers },
-  {
-    id: 'memory.embeddings',
-    subject: 'models',
-    about: 'which server gets the texts of conversations and of the memory, so that they are searched by meaning',
-    run: embeddings,
-  },
-  {
-    id: 'provider.key',
-    subject: 'models',
-    about: 'each configured provider is reached and takes each of its keys, and lists the model that is set',
-    live: true,
-    run: keys,
-  },
-  {
-    id: 'model.window',
-    subject: 'models',
-    about: 'a model on a server of one’s own is loaded with enough room for a conversation',
-    live: true,
-    run: window,
-  },
-  {
-    id: 'model.learned',
-    subject: 'models',
-    about: 'what the server of the model has refused, and what is sent another way since',
-    run: learned,
-  },
-];
+export const modelChecks = checksOn('models', [
+  ['model.answers', 'a model answers with this configuration', answers],
+  [
+    'memory.embeddings',
+    'which server gets the texts of conversations and of the memory, so that they are searched by meaning',
+    embeddings,
+  ],
+  [
+    'provider.key',
+    'each configured provider is reached and takes each of its keys, and lists the model that is set',
+    keys,
+    LIVE,
+  ],
+  ['model.window', 'a model on a server of one’s own is loaded with enough room for a conversation', window, LIVE],
+  ['model.learned', 'what the server of the model has refused, and what is sent another way since', learned],
+]);
 
 /** A server that is busy with another model answers late. */
 const WINDOW_MS = 8_000;
@@ -53,10 +45,10 @@ const WANTED_TOKENS = 32_768;
 
 type ProviderEntry = Config['providers'][string];
 
-function answers({ program, loaded, ports, command }: Scene): readonly Finding[] {
+function answers({ program, loaded, clock, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   try {
-    const model = ports.answeringModel(loaded);
+    const model = modelOfHome(loaded, clock);
     const { agent, providers } = loaded.config;
     if (!isScripted(program, model.split('/')[0] ?? '', providers)) return [ok(`${model} answers.`)];
     if (agent.model.trim() !== 'auto') return [ok('The scripted demo answers, as it is set.')];
@@ -71,7 +63,7 @@ function isScripted({ presets }: Program, name: string, providers: Config['provi
   return presets.get(entry?.kind ?? name)?.isScripted === true;
 }
 
-function embeddings({ program, loaded, command }: Scene): readonly Finding[] {
+function embeddings({ program, loaded, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   const server = embeddingServer(loaded.config, program);
   if (server === null) return [];
@@ -100,7 +92,7 @@ function calledProviders(program: Program, config: Config): readonly (readonly [
   });
 }
 
-async function keys(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function keys(scene: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   const { loaded } = scene;
   if (loaded === null) return [];
   const found = await Promise.all(
@@ -127,7 +119,7 @@ async function keyFinding(
   { program, loaded, env, clock, command, paths, service }: Scene,
   { name, entry, apiKey, label }: AskedKey,
   signal: AbortSignal,
-): Promise<Finding | null> {
+): Promise<Found | null> {
   if (loaded === null) return null;
   const { config, keyVariables } = loaded;
   const kind = entry.kind ?? (program.presets.has(name) ? name : (usualKind(program.presets) ?? name));
@@ -138,7 +130,7 @@ async function keyFinding(
   const baseUrl = localAddress(name, config, { program, env });
   const listed = await listModels({ program, provider: kind, baseUrl, apiKey, clock, signal });
   const variable = keyVariables[name];
-  const place = service?.opened.supervisor.places.variables;
+  const place = service?.places.variables;
   const newKey =
     variable === undefined
       ? `Put a valid key into providers.${name}.apiKey in ${paths.config}, or run: ${command(`init --provider ${name}`)}`
@@ -151,7 +143,7 @@ async function keyFinding(
   }
   if (listed.kind === 'unknown') {
     if (listed.status === 403) return failed(`${label} does not let this API key in (403).`, newKey);
-    if (listed.status === 404 || listed.status === 405 || listed.why.includes('no list of models')) {
+    if (listed.status !== null && (listed.status < 300 || listed.status === 404 || listed.status === 405)) {
       return skipped(`${label} has no list of models, so its key could not be tried.`);
     }
     const isLocal = preset?.keyVariable === null;
@@ -179,11 +171,8 @@ async function keyFinding(
   return say(`${label} does not list the model ${model}.`, remedy);
 }
 
-async function window(
-  { program, loaded, env, clock, ports, command }: Scene,
-  signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  const ref = answeringModel(loaded, ports);
+async function window({ program, loaded, env, clock, command }: Scene, signal: AbortSignal): Promise<readonly Found[]> {
+  const ref = answeringModel(loaded, clock);
   if (loaded === null || ref === null) return [];
   const { config } = loaded;
   const { vendors, presets } = program;
@@ -208,21 +197,12 @@ async function window(
   signal.throwIfAborted();
   const noTools = hasTools ? null : quirkNote('no tools', model);
   return [
-    ...windowFindings({ name, model, ref, isTold: vendor?.usualWindow !== undefined, set, tokens, now, command }),
+    ...windowFindings({ name, model, ref, isTold: vendor?.usualWindow !== undefined, set, tokens, now }, command),
     ...(noTools === null ? [] : [warning(noTools, command(`init --provider ${name}`))]),
   ];
 }
 
-function windowFindings({
-  name,
-  model,
-  ref,
-  isTold,
-  set,
-  tokens,
-  now,
-  command,
-}: {
+interface LoadedWindow {
   readonly name: string;
   readonly model: string;
   readonly ref: string;
@@ -234,13 +214,15 @@ function windowFindings({
   readonly tokens: number | null;
   /** What it has loaded at present. */
   readonly now: number | null;
-  readonly command: Scene['command'];
-}): readonly Finding[] {
+}
+
+function windowFindings(loaded: LoadedWindow, command: Scene['command']): readonly Found[] {
+  const { name, model, ref, isTold, set, tokens, now } = loaded;
   if (tokens === null) return [skipped(`${name} does not say how many tokens of ${model} it loads.`)];
   if (set !== null && set > tokens) {
     const rest = isTold ? ' and cuts off what is longer without a word' : ', so no more is sent';
-    const evidence = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens}${rest}.`;
-    return [failed(evidence, command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${tokens}`))];
+    const says = `${ref} is to read ${set} tokens, but ${name} loads only ${tokens}${rest}.`;
+    return [failed(says, command(`config set ${shellWord(pathText(['models', ref, 'contextWindow']))} ${tokens}`))];
   }
   if (tokens < SMALL_WINDOW) {
     const raise = isTold
@@ -253,26 +235,32 @@ function windowFindings({
     return [say(`${name} loads only ${tokens} tokens of ${model}, ${why}.`, raise)];
   }
   if (now !== null && now < tokens) {
-    const evidence = `${model} is loaded with ${now} tokens now, though ${tokens} are asked for: another program loaded it, or something between takes the wish away.`;
-    return [note(evidence, command(`init --provider ${name}`))];
+    const says = `${model} is loaded with ${now} tokens now, though ${tokens} are asked for: another program loaded it, or something between takes the wish away.`;
+    return [note(says, command(`init --provider ${name}`))];
   }
   return [ok(`${name} loads ${tokens} tokens of ${model}.`)];
 }
 
-function learned({ loaded, ports, journal }: Scene): readonly Finding[] {
-  const ref = answeringModel(loaded, ports);
+function learned({ loaded, clock, journal }: Scene): readonly Found[] {
+  const ref = answeringModel(loaded, clock);
   const facts = (journal?.modelFacts() ?? []).filter(({ model }) => model === ref);
   const texts = facts.map(factText).filter((text) => text !== null);
   if (texts.length === 0) return [];
-  const evidence = `Learned from what the server of ${ref} refused or said of itself: ${texts.join('; ')}.`;
-  return [note(evidence)];
+  const says = `Learned from what the server of ${ref} refused or said of itself: ${texts.join('; ')}.`;
+  return [note(says)];
 }
 
 /** Null if no model can answer; `model.answers` says why. */
-function answeringModel(loaded: Scene['loaded'], ports: Scene['ports']): string | null {
+function answeringModel(loaded: Scene['loaded'], clock: Scene['clock']): string | null {
   try {
-    return loaded === null ? null : ports.answeringModel(loaded);
+    return loaded === null ? null : modelOfHome(loaded, clock);
   } catch {
     return null;
   }
+}
+
+/** `provider/model` that answers with this configuration. Throws one sentence where none can. */
+function modelOfHome(loaded: LoadedConfig, clock: Scene['clock']): string {
+  const { config } = loaded;
+  return fullName(createModels({ config, loaded, clock, random: systemRandom, log: silentLog }).standard);
 }

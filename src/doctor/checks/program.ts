@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { serverAddresses } from '../addresses.ts';
+import { enabledChannels } from '../../core/config/channels.ts';
+import { textIn } from '../../core/config/schema/channels.ts';
+import { kindOf } from '../../core/program.ts';
 import { machineZone } from '../../core/util/time-zone.ts';
-import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
 /** The oldest Node that runs this program. */
 const OLDEST_NODE = 24;
@@ -13,20 +16,19 @@ const LAST_YEAR = 2100;
 /** Differences to the time of a server, ms: a note from `toldMs` on; a warning from `badMs` on, because signed requests fail then. */
 const SKEW = { toldMs: 60_000, badMs: 300_000 };
 
-export const programChecks: readonly Check[] = [
-  { id: 'program.node', subject: 'program', about: 'Node is new enough', run: node },
-  { id: 'program.root', subject: 'program', about: 'it does not run as root', run: root },
-  {
-    id: 'program.clock',
-    subject: 'program',
-    about: 'the clock is right, by its year and by the time that a server of a model or a chat platform tells',
-    live: true,
-    run: clock,
-  },
-  { id: 'program.timezone', subject: 'program', about: 'reminders come in the time zone of the owner', run: timezone },
-];
+export const programChecks = checksOn('program', [
+  ['program.node', 'Node is new enough', node],
+  ['program.root', 'it does not run as root', root],
+  [
+    'program.clock',
+    'the clock is right, by its year and by the time that a server of a model or a chat platform tells',
+    clock,
+    LIVE,
+  ],
+  ['program.timezone', 'reminders come in the time zone of the owner', timezone],
+]);
 
-function node({ command }: Scene): readonly Finding[] {
+function node({ command }: Scene): readonly Found[] {
   const { node: version } = process.versions;
   if (Number(version.split('.')[0]) >= OLDEST_NODE) return [ok(`Node ${version}.`)];
   return [
@@ -37,7 +39,7 @@ function node({ command }: Scene): readonly Finding[] {
   ];
 }
 
-function root({ host, command }: Scene): readonly Finding[] {
+function root({ host, command }: Scene): readonly Found[] {
   if (host.uid !== 0) return [ok(`It runs as ${host.user}.`)];
   const isContainer = ['.dockerenv', 'run/.containerenv'].some((name) => existsSync(join(host.root, name)));
   if (isContainer) return [note('It runs as root, inside a container.')];
@@ -49,7 +51,7 @@ function root({ host, command }: Scene): readonly Finding[] {
   ];
 }
 
-async function clock(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function clock(scene: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   const now = new Date(scene.clock.now());
   const mend = 'sudo timedatectl set-ntp true';
   if (now.getUTCFullYear() < FIRST_YEAR || now.getUTCFullYear() > LAST_YEAR) {
@@ -61,8 +63,8 @@ async function clock(scene: Scene, signal: AbortSignal): Promise<readonly Findin
     const skew = told - scene.clock.now();
     const host = new URL(address).host;
     if (Math.abs(skew) < SKEW.toldMs) return [ok(`The clock agrees with ${host}.`)];
-    const evidence = `The clock is ${Math.round(Math.abs(skew) / 1000)} seconds ${skew > 0 ? 'behind' : 'ahead of'} that of ${host}.`;
-    return [Math.abs(skew) < SKEW.badMs ? note(evidence, mend) : warning(evidence, mend)];
+    const says = `The clock is ${Math.round(Math.abs(skew) / 1000)} seconds ${skew > 0 ? 'behind' : 'ahead of'} that of ${host}.`;
+    return [Math.abs(skew) < SKEW.badMs ? note(says, mend) : warning(says, mend)];
   }
   return [skipped('No server could be asked for the time.')];
 }
@@ -82,7 +84,7 @@ async function timeOf(address: string, signal: AbortSignal): Promise<number | nu
   }
 }
 
-function timezone({ loaded, command }: Scene): readonly Finding[] {
+function timezone({ loaded, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   const { timezone: set } = loaded.config.agent;
   const machine = machineZone();
@@ -96,6 +98,23 @@ function timezone({ loaded, command }: Scene): readonly Finding[] {
       ),
     ];
   }
-  if (set === machine) return [ok(`The time zone is ${set}.`)];
-  return [ok(`The time zone is ${set}; that of the machine is ${machine}.`)];
+  return [ok(`The time zone is ${set}${set === machine ? '' : `; that of the machine is ${machine}`}.`)];
+}
+
+/** The servers that the configuration reaches: of models with a key or an address, then of chat platforms. */
+function serverAddresses({ loaded }: Pick<Scene, 'loaded'>): readonly string[] {
+  if (loaded === null) return [];
+  const { config, program } = loaded;
+  const models = Object.entries(config.providers).flatMap(([name, { apiKey, baseUrl, kind }]) => {
+    if (apiKey === null && baseUrl === null) return [];
+    const preset = program.presets.get(kind ?? name);
+    return [baseUrl ?? preset?.baseUrl ?? preset?.ownUrl];
+  });
+  const platforms = Object.entries(enabledChannels(loaded)).map(([name, settings]) => {
+    const address = kindOf(program, settings.kind ?? name)?.address;
+    return address === undefined ? undefined : (textIn(settings, address.key) ?? address.usual);
+  });
+  return [...models, ...platforms]
+    .filter((address) => address !== undefined)
+    .map((address) => address.replace(/\/+$/u, ''));
 }

@@ -3,28 +3,18 @@ import { enabledChannels } from '../../core/config/channels.ts';
 import { loadConfig, type LoadedConfig } from '../../core/config/load.ts';
 import { keysOf } from '../../core/providers/endpoint.ts';
 import { errorMessage } from '../../core/util/errors.ts';
-import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn, LIVE } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-export const serviceChecks: readonly Check[] = [
-  {
-    id: 'service.running',
-    subject: 'service',
-    about: 'the installed service runs, and starts by itself',
-    live: true,
-    run: running,
-  },
-  {
-    id: 'service.unit',
-    subject: 'service',
-    about: 'its unit and its launcher are as an installation would write them now',
-    run: unit,
-  },
-  { id: 'service.linger', subject: 'service', about: 'it continues after you log out', live: true, run: linger },
-  { id: 'service.keys', subject: 'service', about: 'it has the keys and tokens that this terminal has', run: keys },
-];
+export const serviceChecks = checksOn('service', [
+  ['service.running', 'the installed service runs, and starts by itself', running, LIVE],
+  ['service.unit', 'its unit and its launcher are as an installation would write them now', unit],
+  ['service.linger', 'it continues after you log out', linger, LIVE],
+  ['service.keys', 'it has the keys and tokens that this terminal has', keys],
+]);
 
-async function running({ service }: Scene): Promise<readonly Finding[]> {
+async function running({ service }: Scene): Promise<readonly Found[]> {
   if (service === null) return [];
   try {
     const { installed, running: isRunning, state, enabled } = await service.state();
@@ -37,21 +27,20 @@ async function running({ service }: Scene): Promise<readonly Finding[]> {
   }
 }
 
-function unit({ service }: Scene): readonly Finding[] {
+function unit({ service }: Scene): readonly Found[] {
   if (service === null) return [];
-  const { supervisor } = service.opened;
-  const { unit: path, launcher } = supervisor.places;
+  const { unit: path, launcher } = service.places;
   if (!existsSync(launcher))
     return [failed(`${launcher}, which the service starts, is missing.`, service.command('install'))];
   try {
-    if (readFileSync(path, 'utf8') === supervisor.text()) return [ok('The unit is as an installation would write it.')];
+    if (readFileSync(path, 'utf8') === service.text()) return [ok('The unit is as an installation would write it.')];
   } catch (error) {
     return [note(`${path} could not be read: ${errorMessage(error)}.`)];
   }
   return [warning(`${path} was written by another version, or changed by hand.`, service.command('install'))];
 }
 
-async function linger({ service, host }: Scene): Promise<readonly Finding[]> {
+async function linger({ service, host }: Scene): Promise<readonly Found[]> {
   const state = await service?.state().catch(() => null);
   if (state == null || state.linger === null) return [];
   if (state.linger) return [ok('It continues after you log out.')];
@@ -59,7 +48,7 @@ async function linger({ service, host }: Scene): Promise<readonly Finding[]> {
 }
 
 /** What works in this terminal and not in the service, for want of a variable. */
-async function keys({ program, service, loaded, paths, ownEnv }: Scene): Promise<readonly Finding[]> {
+async function keys({ program, service, loaded, paths, ownEnv }: Scene): Promise<readonly Found[]> {
   if (service?.variables == null || loaded === null) return [];
   const { PATH, HOME } = ownEnv;
   const load = (env: Scene['env']): Promise<LoadedConfig | null> =>

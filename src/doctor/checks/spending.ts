@@ -1,23 +1,14 @@
 import { ownWork } from '../../core/bus/origins.ts';
 import { plural } from '../../core/util/text.ts';
 import { startOfDay } from '../../core/util/time-zone.ts';
-import { note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-export const spendingChecks: readonly Check[] = [
-  {
-    id: 'model.budget',
-    subject: 'models',
-    about: 'a turn fits into each budget, and none of them is used up today',
-    run: budget,
-  },
-  {
-    id: 'model.cache',
-    subject: 'models',
-    about: 'providers read most of the prompts of the last turns from their cache',
-    run: cache,
-  },
-];
+export const spendingChecks = checksOn('models', [
+  ['model.budget', 'a turn fits into each budget, and none of them is used up today', budget],
+  ['model.cache', 'providers read most of the prompts of the last turns from their cache', cache],
+]);
 
 /** Tokens of the first request of a new home: the system prompt and all tools. */
 const SMALLEST_REQUEST = 6_000;
@@ -26,11 +17,11 @@ const ENOUGH_REQUESTS = 20;
 /** Model calls that are looked at, and the share of their input that should come from a cache. */
 const CACHE = { calls: 60, enough: 20, share: 0.3, smallTokens: 2_000 };
 
-async function budget({ program, loaded, journal, gateway, clock, command }: Scene): Promise<readonly Finding[]> {
+async function budget({ program, loaded, journal, gateway, clock, command }: Scene): Promise<readonly Found[]> {
   if (loaded === null) return [];
   const { budget: limits, timezone } = loaded.config.agent;
   const request = await smallestRequest({ gateway, journal });
-  const findings: Finding[] = [];
+  const findings: Found[] = [];
   const raise = (key: string, to: number): string => command(`config set agent.budget.${key} ${to}`);
   const needs: readonly (readonly [string, number | null])[] = [
     ['turnTokens', limits.turnTokens],
@@ -86,7 +77,7 @@ async function smallestRequest({ gateway, journal }: Pick<Scene, 'gateway' | 'jo
   return before.length === 0 ? SMALLEST_REQUEST : Math.min(...before);
 }
 
-function cache({ journal }: Scene): readonly Finding[] {
+function cache({ journal }: Scene): readonly Found[] {
   if (journal === null) return [];
   const calls = journal
     .calls(CACHE.calls)

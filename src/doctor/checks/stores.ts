@@ -9,22 +9,18 @@ import { isEphemeral } from '../../core/util/ephemeral-session.ts';
 import { errorMessage } from '../../core/util/errors.ts';
 import { machineZone } from '../../core/util/time-zone.ts';
 import { megabytes, oneLine, plural, shellWord } from '../../core/util/text.ts';
-import { failed, note, ok, warning, type Check, type Finding } from '../check.ts';
-import type { Scene } from '../scene.ts';
+import { failed, note, ok, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-export const storeChecks: readonly Check[] = [
-  {
-    id: 'store.journal',
-    subject: 'home',
-    about: 'state.db is whole, and of a version that this program knows',
-    run: journal,
-  },
-  { id: 'store.search', subject: 'home', about: 'search.db, the full-text index, is whole', run: search },
-  { id: 'store.tapes', subject: 'home', about: 'each line of the newest conversations can be read', run: tapes },
-  { id: 'store.files', subject: 'home', about: 'no file of the home is gone, emptied or unreadable', run: files },
-  { id: 'store.quarantine', subject: 'home', about: 'nothing damaged was set aside', run: quarantine },
-  { id: 'store.size', subject: 'home', about: 'the journal, the logs and the audit log have a usual size', run: size },
-];
+export const storeChecks = checksOn('home', [
+  ['store.journal', 'state.db is whole, and of a version that this program knows', journal],
+  ['store.search', 'search.db, the full-text index, is whole', search],
+  ['store.tapes', 'each line of the newest conversations can be read', tapes],
+  ['store.files', 'no file of the home is gone, emptied or unreadable', files],
+  ['store.quarantine', 'nothing damaged was set aside', quarantine],
+  ['store.size', 'the journal, the logs and the audit log have a usual size', size],
+]);
 
 /** Larger databases are not read from end to end, bytes. */
 const CHECKED_BYTES = 400_000_000;
@@ -34,7 +30,7 @@ const FROM_BACKUP =
   'If you miss something: restore the file from a backup (docs/backup.md) while the assistant is stopped';
 const LARGE = { logsBytes: 500_000_000, journalBytes: 1_000_000_000, freeShare: 0.4, freeBytes: 100_000_000 };
 
-function journal({ paths, journal: opened, journalTrouble, command }: Scene): readonly Finding[] {
+function journal({ paths, journal: opened, journalTrouble, command }: Scene): readonly Found[] {
   const restore = command('restore BACKUP');
   if (journalTrouble !== null) {
     return [
@@ -74,7 +70,7 @@ function journal({ paths, journal: opened, journalTrouble, command }: Scene): re
   return [ok(`state.db is whole (${megabytes(bytes)}).`)];
 }
 
-function search({ paths, gateway, holder }: Scene): readonly Finding[] {
+function search({ paths, gateway, holder }: Scene): readonly Found[] {
   const { size: bytes = 0 } = statSync(paths.search, { throwIfNoEntry: false }) ?? {};
   if (bytes === 0 || bytes > CHECKED_BYTES) return [];
   const damage = damageOf(() => {
@@ -107,7 +103,7 @@ function damageOf(check: () => readonly string[]): string | null {
   }
 }
 
-async function tapes({ paths, journal: opened }: Scene): Promise<readonly Finding[]> {
+async function tapes({ paths, journal: opened }: Scene): Promise<readonly Found[]> {
   const found = namesIn(paths.sessions)
     .filter((name) => name.endsWith('.jsonl'))
     .map((name) => ({
@@ -161,7 +157,7 @@ function newestByTape(opened: Scene['journal'], folder: string): ReadonlyMap<str
   }
 }
 
-async function files({ paths, journal: opened }: Scene): Promise<readonly Finding[]> {
+async function files({ paths, journal: opened }: Scene): Promise<readonly Found[]> {
   const found = await damagedFiles(paths.home, opened?.homeFiles() ?? new Map());
   return found.length === 0
     ? [ok('The files of the home are as they were.')]
@@ -186,7 +182,7 @@ function isJson(line: string): boolean {
   }
 }
 
-function quarantine({ paths }: Scene): readonly Finding[] {
+function quarantine({ paths }: Scene): readonly Found[] {
   const names = namesIn(paths.quarantine);
   if (names.length === 0) return [ok('Nothing damaged was set aside.')];
   return [
@@ -197,8 +193,8 @@ function quarantine({ paths }: Scene): readonly Finding[] {
   ];
 }
 
-async function size({ paths, journal: opened, command }: Scene): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
+async function size({ paths, journal: opened, command }: Scene): Promise<readonly Found[]> {
+  const findings: Found[] = [];
   const bytes = statSync(paths.state, { throwIfNoEntry: false })?.size ?? 0;
   const free = opened?.freeShare() ?? 0;
   if (bytes > LARGE.journalBytes || (free > LARGE.freeShare && free * bytes > LARGE.freeBytes)) {

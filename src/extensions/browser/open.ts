@@ -8,6 +8,8 @@ import { browser } from './settings.ts';
 import { browserTool } from './tool.ts';
 
 const MB = 1024 ** 2;
+/** What the doctor looks at too. */
+const BROWSER = { id: 'browser.works', state: 'failed' } as const;
 
 /** The tool and the browsers of this process. None is started and no sandbox tested before the first use. */
 export function openBrowser(app: App): Contributions {
@@ -16,8 +18,8 @@ export function openBrowser(app: App): Contributions {
   const program = findBrowser(settings, paths);
   if ('reason' in program) {
     const { reason, remedy } = program;
-    const why = sentences('The tool browser is enabled but does not work', reason, `To change that: ${remedy}`);
-    return { troubles: () => [why] };
+    const says = sentences('The tool browser is enabled but does not work', reason);
+    return { troubles: () => [{ ...BROWSER, says, remedy, lead: 'To change that' }] };
   }
   // Its memory is counted apart from that of commands.
   const sandbox = createSandbox({
@@ -38,7 +40,10 @@ export function openBrowser(app: App): Contributions {
     forget: (sessionKey) => browsers.forget(sessionKey),
     troubles: async () => {
       const probe = await sandbox.probe();
-      return probe.available ? [] : [sentences('There is no sandbox, so there is no browser', probe.reason)];
+      if (probe.available) return [];
+      return [
+        { ...BROWSER, says: sentences('There is no sandbox, so there is no browser', probe.reason), remedy: null },
+      ];
     },
     close: async () => {
       await browsers[Symbol.asyncDispose]();

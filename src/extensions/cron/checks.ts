@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { failed, note, ok, warning, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { failed, note, ok, warning, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { hasChannel } from '../../core/api-tools.ts';
 import { machineZone } from '../../core/api-time.ts';
 import { hashOfJob, scheduleOf, type Job } from './job.ts';
@@ -34,7 +34,7 @@ function readJobs(scene: Scene): ReturnType<typeof parseJobs> | undefined {
   });
 }
 
-function file(scene: Scene): readonly Finding[] {
+function file(scene: Scene): readonly Found[] {
   const read = readJobs(scene);
   if (read === undefined) return [];
   if ('problem' in read) {
@@ -52,7 +52,7 @@ function file(scene: Scene): readonly Finding[] {
   return [ok(count === 1 ? 'One job is scheduled.' : `${count} jobs are scheduled.`)];
 }
 
-function jobs(scene: Scene): readonly Finding[] {
+function jobs(scene: Scene): readonly Found[] {
   const read = readJobs(scene);
   const { loaded, command } = scene;
   if (read === undefined || 'problem' in read || read.jobs.length === 0) return [];
@@ -66,7 +66,7 @@ function jobs(scene: Scene): readonly Finding[] {
   return findings.length === 0 ? [ok('Each job comes due.')] : findings;
 }
 
-function jobFindings({ journal, clock, command }: Scene, job: Job, zone: string): readonly Finding[] {
+function jobFindings({ journal, clock, command }: Scene, job: Job, zone: string): readonly Found[] {
   const agreed = journal === null ? undefined : agreedJob(journal, job.id);
   const isAgreed = agreed !== undefined && agreed.hash === hashOfJob(job);
   // One that ran for the last time leaves the file at the next look.

@@ -1,15 +1,15 @@
-import { channelsOf, failed, ok, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { channelsOf, failed, ok, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { askDiscord } from './setup.ts';
 
 export const checks: readonly Check[] = [
   { id: 'channel.intents', subject: 'channels', about: 'Discord lets the bot read messages', live: true, run: intents },
 ];
 
-async function intents(scene: Scene): Promise<readonly Finding[]> {
+async function intents(scene: Scene): Promise<readonly Found[]> {
   const channels = channelsOf(scene, 'discord');
   if (channels.length === 0) return [];
   const found = await Promise.all(
-    channels.map(async ([name, settings]): Promise<readonly Finding[]> => {
+    channels.map(async ([name, settings]): Promise<readonly Found[]> => {
       const answer = await askDiscord({ settings, clock: scene.clock });
       // That the token is refused is what channel.token says.
       if (typeof answer === 'string' || !('facts' in answer)) return [];

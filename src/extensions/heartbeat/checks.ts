@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { note, ok, warning, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { note, ok, warning, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { openTasks } from './open-tasks.ts';
 import { heartbeat } from './settings.ts';
 
@@ -18,7 +18,7 @@ const DAY_MINUTES = 1_440;
 /** So often the model's server may refuse before the heartbeat rests. */
 const REFUSED = 3;
 
-function look(scene: Scene): readonly Finding[] {
+function look(scene: Scene): readonly Found[] {
   const { loaded, paths, journal, command } = scene;
   if (loaded === null) return [];
   const { enabled, activeHours, everyMinutes, target } = heartbeat.of(loaded.config);

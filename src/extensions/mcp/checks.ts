@@ -1,5 +1,5 @@
 import { errorMessage, oneLine, plural, systemRandom } from '../../core/api.ts';
-import { failed, note, ok, skipped, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { failed, ok, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { silentLog } from '../../core/api-replay.ts';
 import { McpServer } from './server.ts';
 import { mcpServers, type McpServerSettings } from './settings.ts';
@@ -14,25 +14,14 @@ export const checks: readonly Check[] = [
   },
 ];
 
-async function servers(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function servers(scene: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   const { loaded, gateway, command } = scene;
   const used = Object.entries(loaded === null ? {} : mcpServers.of(loaded.config)).filter(([, { enabled }]) => enabled);
   if (used.length === 0) return [];
   if (gateway !== null) {
-    const known = new Map((await gateway.call('mcpList', {})).map((one) => [one.name, one]));
-    return used.map(([name]) => {
-      const found = known.get(name);
-      if (found === undefined)
-        return note(`The MCP server ${name} is not known to the running assistant.`, 'Send /restart to the assistant');
-      if (found.trouble !== null)
-        return failed(
-          `The MCP server ${name} does not work: ${found.trouble.replace(/\.$/u, '')}.`,
-          command(`mcp test ${name}`),
-        );
-      return found.state === 'off'
-        ? skipped(`The MCP server ${name} is off.`)
-        : ok(`The MCP server ${name} has no trouble.`);
-    });
+    const known = scene.known.filter(({ id }) => id === 'mcp.server');
+    if (known.length === 0) return [ok('The running assistant has no trouble with its MCP servers.')];
+    return known.map((found) => ({ ...found, remedy: found.remedy ?? command(`mcp test ${found.facts?.['server']}`) }));
   }
   return await Promise.all(
     used.map(async ([name, settings]) => {

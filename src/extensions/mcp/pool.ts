@@ -1,4 +1,5 @@
 import { AppError, assistantCommand, errorMessage, plural, sleep, type App } from '../../core/api.ts';
+import type { Finding } from '../../core/api-doctor.ts';
 import {
   approvalHash,
   backoffMs,
@@ -147,16 +148,19 @@ export class McpPool implements AsyncDisposable {
     return before;
   }
 
-  /** One sentence for each server that doesn't work or offers something else than was agreed to. */
-  troubles(): readonly string[] {
-    return [...this.#members].flatMap(([name, member]) => {
+  /** One for each server that doesn't work or offers something else than was agreed to. */
+  troubles(): readonly Finding[] {
+    return [...this.#members].flatMap<Finding>(([name, member]) => {
       const { trouble } = member.server;
-      if (trouble !== null) return [`The MCP server ${name} does not work: ${trouble}.`];
+      const of = { id: 'mcp.server', facts: { server: name } };
+      if (trouble !== null)
+        return [{ ...of, state: 'failed', says: `The MCP server ${name} does not work: ${trouble}.`, remedy: null }];
       const { added = [], changed = [] } = this.#difference(member) ?? {};
       const off = added.length + changed.length;
       if (off === 0) return [];
       const what = `${plural(off, 'new or changed tool')} that ${off === 1 ? 'is' : 'are'} off until you agree`;
-      return [`The MCP server ${name} has ${what}: ${assistantCommand(`mcp trust ${name}`)}`];
+      const remedy = assistantCommand(`mcp trust ${name}`);
+      return [{ ...of, state: 'warning', says: `The MCP server ${name} has ${what}.`, remedy, lead: 'To agree' }];
     });
   }
 

@@ -1,5 +1,5 @@
 import { textIn, type ChannelSettings } from '../../core/api-channels.ts';
-import { channelsOf, failed, isConflict, ok, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { channelsOf, failed, ok, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { callTelegram } from './setup.ts';
 
 export const checks: readonly Check[] = [
@@ -13,7 +13,7 @@ export const checks: readonly Check[] = [
   },
 ];
 
-async function pollers(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
+async function pollers(scene: Scene, signal: AbortSignal): Promise<readonly Found[]> {
   const found = await Promise.all(channelsOf(scene, 'telegram').map((channel) => poller(scene, channel, signal)));
   return found.flat();
 }
@@ -23,8 +23,8 @@ async function poller(
   scene: Scene,
   [name, settings]: readonly [string, ChannelSettings],
   signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  if (isConflict(scene.gateway?.channels[name]?.detail)) {
+): Promise<readonly Found[]> {
+  if (scene.gateway?.channels[name]?.code === 'conflict') {
     return [
       failed(
         `Another program fetches the messages of the bot of ${name}, so only some of them come here.`,

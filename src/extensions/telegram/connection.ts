@@ -91,9 +91,9 @@ async function poll(api: Api, polling: Polling): Promise<void> {
     {
       getUpdates: (query, cut) => api.raw.getUpdates({ ...query, allowed_updates: [...UPDATES] }, forGrammy(cut)),
       take: (updates) => take(api, updates, polling),
-      report: (trouble) => {
+      report: (trouble, code) => {
         if (trouble === undefined) heard();
-        report('connection', trouble);
+        report('connection', trouble, 'reconnecting', code);
       },
       tellConflict: (sentence) =>
         void context.tellOwner(`conflict:${clock.now()}`, `Messages on ${name} may not reach me. ${sentence}`),

@@ -20,7 +20,7 @@ export interface PollPorts {
   /** Reads a batch and writes it to the journal; rejects only when the polling ends before that. */
   take(updates: readonly unknown[]): Promise<void>;
   /** Sets the present trouble, one sentence; undefined after an answer that could be read. */
-  report(trouble: string | undefined): void;
+  report(trouble: string | undefined, code?: 'conflict'): void;
   /** Another program has been polling for this bot for minutes; called once for each such time. */
   tellConflict(sentence: string): void;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promis
     try {
       const began = ports.clock.monotonic();
       const batch = readBatch(await fetchUpdates(offset, ports, signal));
-      ports.report(conflict.sentence);
+      ports.report(conflict.sentence, conflict.code);
       failures = 0;
       if (batch.updates.length > 0) {
         await ports.take(batch.updates);
@@ -58,7 +58,7 @@ export async function pollUpdates(ports: PollPorts, signal: AbortSignal): Promis
       const isNew = !isConflict || conflict.met(failure.reason);
       wait = isConflict ? CONFLICT_WAIT_MS : (failure.retryAfterMs ?? backoffMs(failures, RETRY, ports.random));
       const trouble = conflict.sentence ?? failure.reason;
-      ports.report(trouble);
+      ports.report(trouble, conflict.code);
       if (isNew) ports.log.warn('telegram: getUpdates failed', { reason: trouble, waitMs: wait });
     }
     if (wait > 0) await sleep(ports.clock, wait, signal).catch(() => {});
@@ -98,6 +98,10 @@ class Conflict {
     const { clock } = this.#ports;
     if (this.#now !== undefined && clock.monotonic() - this.#now.last > CONFLICT_PAUSE_MS) this.#now = undefined;
     return this.#now?.sentence;
+  }
+
+  get code(): 'conflict' | undefined {
+    return this.sentence === undefined ? undefined : 'conflict';
   }
 
   /** Notes that Telegram ended a request for this reason. True: it is the first time. */

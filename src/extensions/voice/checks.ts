@@ -1,4 +1,4 @@
-import { failed, ok, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { failed, ok, type Check, type Found, type Scene } from '../../core/api-doctor.ts';
 import { hearingServer, speakingServer, speechState } from './servers.ts';
 
 export const checks: readonly Check[] = [
@@ -10,7 +10,7 @@ export const checks: readonly Check[] = [
   },
 ];
 
-function voice({ program, loaded, command }: Scene): readonly Finding[] {
+function voice({ program, loaded, command }: Scene): readonly Found[] {
   if (loaded === null) return [];
   const at = { config: loaded.config, program };
   const state = speechState(at);
@@ -31,7 +31,7 @@ function voice({ program, loaded, command }: Scene): readonly Finding[] {
 function serverFinding(
   server: ReturnType<typeof hearingServer | typeof speakingServer>,
   { does, off, remedy }: { readonly does: string; readonly off: string; readonly remedy: string },
-): readonly Finding[] {
+): readonly Found[] {
   if (typeof server === 'string') return [failed(server, remedy)];
   if (server === null) return [];
   return [ok(server.isAutomatic ? `${does} ${off}` : does)];

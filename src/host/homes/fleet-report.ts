@@ -42,9 +42,7 @@ export async function readFleetReport({ config }: LoadedConfig, clock: Clock): P
   } catch (error) {
     const trouble = NOT_YET.has(sqlStateOf(error) ?? '')
       ? 'The database has no homes of this version yet: the first start of a gateway makes what is missing.'
-      : `${errorMessage(error)
-          .replace(/the call of PostgreSQL took longer than (\d+)000 ms/u, 'no answer within $1 s')
-          .replace(/\.$/u, '')}.`;
+      : `${errorMessage(error).replace(/\.$/u, '')}.`;
     return { trouble, gateways: [], homes: [] };
   }
 }

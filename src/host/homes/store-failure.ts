@@ -1,4 +1,5 @@
 import type { StoreAddress } from '../../core/storage/store-address.ts';
+import { DeadlineError } from '../../core/util/clock.ts';
 import { AppError, errorCode, errorMessage } from '../../core/util/errors.ts';
 
 /**
@@ -26,6 +27,7 @@ export function isStillPrimary(error: unknown): boolean {
 
 /** What is wrong with a connection, in words that say what to do where that is known. */
 export function storeTrouble(error: unknown, address: StoreAddress): string {
+  if (error instanceof DeadlineError) return `no answer within ${error.ms / 1000} s`;
   return tlsTrouble(error, address) ?? errorMessage(error);
 }
 
@@ -37,13 +39,19 @@ export function storeFailure(error: unknown, address: StoreAddress): AppError {
   if (error instanceof AppError && error.code === 'store-tls') return error;
   const said = errorMessage(error);
   // Not as a cause: a code of the network would be taken for one of the disk here.
-  if (!isRefusal(error))
-    return new AppError('store-unreachable', `PostgreSQL cannot be reached: ${storeTrouble(error, address)}`);
+  if (!isRefusal(error)) {
+    const why = storeTrouble(error, address);
+    return new AppError('store-unreachable', `PostgreSQL cannot be reached: ${why}`, { facts: { said: why } });
+  }
   const code = errorCode(error);
   const remedy = remedyOf(code, said, address);
-  return new AppError('store-refused', `PostgreSQL refused: ${said}${remedy === undefined ? '' : `. ${remedy}`}`, {
-    facts: { sqlState: code },
-  });
+  const words = `${said}${remedy === undefined ? '' : `. ${remedy}`}`;
+  return new AppError('store-refused', `PostgreSQL refused: ${words}`, { facts: { sqlState: code, said: words } });
+}
+
+/** The words of the server or the network in a failure, without ours in front. */
+export function saidIn(error: AppError): string {
+  return typeof error.facts['said'] === 'string' ? error.facts['said'] : error.message;
 }
 
 /** The SQLSTATE of a `store-refused`; undefined for anything else. */

@@ -1,3 +1,4 @@
+import { failed, type Finding } from '../../core/util/finding.ts';
 import type { HomeOnGateway } from '../../core/gateway/assistant-info.ts';
 import { homeOfMachine } from '../../core/config/hosted-home.ts';
 import type { Fleet } from '../homes/fleet.ts';
@@ -120,10 +121,11 @@ export class Homes implements AsyncDisposable {
     return this.#storage;
   }
 
-  /** What is wrong, one sentence each, beside what the list says of each home. */
-  get troubles(): readonly string[] {
+  /** What is wrong beside what the list says of each home. */
+  get findings(): readonly Finding[] {
     if (this.#storage === null) return [];
-    return [`The database of the setting store does not answer: ${this.#storage.reason ?? ''}`];
+    const says = `The database of the setting store does not answer: ${this.#storage.reason ?? ''}`;
+    return [{ id: 'database.connects', ...failed(says) }];
   }
 
   /** Has each home read its configuration again. */

@@ -1,3 +1,4 @@
+import { failed, type Finding, sentenceOf } from '../../core/util/finding.ts';
 import { OneAtATime } from '../../core/agent/recovery/one-at-a-time.ts';
 import type { Environment } from '../../core/config/environment.ts';
 import type { HomePaths } from '../../core/config/home.ts';
@@ -64,17 +65,20 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
     ...home,
     ...(detail === undefined ? {} : { detail: redact(detail) }),
   });
+  const findings = (): readonly Finding[] =>
+    [
+      ...loaded.findings,
+      ...(running.trouble === null ? [] : [waitingFor(running.trouble)]),
+      ...(running.homes?.findings ?? []),
+    ].map((one) => ({ ...one, says: redact(one.says) }));
   const info = (): AssistantInfo => ({
     version,
     pid: process.pid,
     home: paths.home,
     model: '',
     channels: {},
-    warnings: [
-      ...loaded.warnings,
-      ...(running.trouble === null ? [] : [waitingFor(running.trouble)]),
-      ...(running.homes?.troubles ?? []),
-    ].map((one) => redact(one)),
+    findings: findings(),
+    warnings: findings().map(sentenceOf),
     homes: list().map(clean),
     startedAt,
     http: running.http,
@@ -122,7 +126,7 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
       onTrouble: (trouble) => {
         const before = running.trouble?.reason;
         running.trouble = trouble;
-        if (trouble !== null && trouble.reason !== before) parts.onWaiting?.(redact(waitingFor(trouble)));
+        if (trouble !== null && trouble.reason !== before) parts.onWaiting?.(redact(sentenceOf(waitingFor(trouble))));
       },
     }),
   );
@@ -165,8 +169,11 @@ export async function openMachine(parts: MachineParts): Promise<Assistant> {
   };
 }
 
-const waitingFor = ({ reason }: StorageState): string =>
-  `The database of the setting store does not answer: ${(reason ?? '').replace(/\.$/u, '')}. This gateway waits, and starts its homes by itself when it is back.`;
+const waitingFor = ({ reason }: StorageState): Finding => {
+  const why = (reason ?? '').replace(/\.$/u, '');
+  const says = `The database of the setting store does not answer: ${why}. This gateway waits, and starts its homes by itself when it is back.`;
+  return { id: 'database.connects', ...failed(says) };
+};
 
 /** Connects, as long as it takes while the database does not answer. */
 async function storeOf(

@@ -1,3 +1,4 @@
+import { sentenceOf } from '../../util/finding.ts';
 import type { App } from '../../app.ts';
 import type { ToolSpec } from '../../providers/provider.ts';
 import { tooSmall, type ContextReport } from '../context/fit.ts';
@@ -47,7 +48,9 @@ function contextLines(report: PromptReport): readonly string[] {
     ...rows,
     `In all about ${countText(tokens.used)} of ${countText(tokens.window)} tokens (${percent}%).`,
     ...(report.fewTools === null ? [] : [report.fewTools]),
-    ...(warning === null ? [`Room for the conversation: ${countText(tokens.space)} tokens.`] : ['', warning]),
+    ...(warning === null
+      ? [`Room for the conversation: ${countText(tokens.space)} tokens.`]
+      : ['', sentenceOf(warning)]),
   ];
 }
 

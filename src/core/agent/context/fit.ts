@@ -1,3 +1,4 @@
+import { type Finding, warning } from '../../util/finding.ts';
 import type { App } from '../../app.ts';
 import { SMALL_WINDOW, type ContextWindows } from '../../providers/context-window-registry.ts';
 import type { ModelError, ModelName, ToolSpec } from '../../providers/provider.ts';
@@ -49,10 +50,17 @@ const SHORT_ANSWERS = 32_768;
 export const LEAST_SPACE = 2_000;
 
 /** A warning for a person when the prompt and the tools leave too little of the window; null when there is room. */
-export function tooSmall(model: string, { window, space }: ContextReport): string | null {
+export function tooSmall(model: string, { window, space }: ContextReport): Finding | null {
   if (space >= LEAST_SPACE) return null;
   const [has, left, needed] = [window, space, window + LEAST_SPACE - space].map(countText);
-  return `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${countText(LEAST_SPACE)}, so I forget quickly what was said. Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens).`;
+  return {
+    id: 'model.window',
+    ...warning(
+      `The context window of ${model} is ${has} tokens, of which the system prompt, the tools and the answer leave ${left} for the conversation; it needs at least ${countText(LEAST_SPACE)}, so I forget quickly what was said.`,
+      `Choose a model with a larger window (agent.model), set agent.contextWindow to at least ${needed} if this one reads more, or send it less (tools.deny, agent.maxOutputTokens)`,
+    ),
+    facts: { model },
+  };
 }
 
 const NONE: readonly never[] = [];

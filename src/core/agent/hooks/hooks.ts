@@ -1,3 +1,4 @@
+import { type Finding, warning } from '../../util/finding.ts';
 import type { InboundDraft, InboundMessage, OutboundMessage, TurnSummary } from '../../bus/messages.ts';
 import type { ModelEvent, ModelRequest } from '../../providers/provider.ts';
 import type { ToolResult } from '../../tools/tool.ts';
@@ -123,7 +124,7 @@ export class HookRunner {
   readonly #plugins = new Held<PluginHooks>({ generation: 0, hooks: [] });
   readonly #log: Logger;
   readonly #clock: Clock;
-  readonly #troubles = new Map<string, string>();
+  readonly #findings = new Map<string, Finding>();
   readonly #hung = new Set<string>();
   /** By message id, text, and which plugins ran. */
   readonly #admissions = new RecentMap<string, Promise<Admission>>(MOST_ADMISSIONS);
@@ -154,7 +155,7 @@ export class HookRunner {
   ): void {
     const { generation, hooks: before } = this.#plugins.newest;
     for (const { owner } of before) {
-      for (const known of this.#troubles.keys()) if (known.startsWith(`${owner} `)) this.#troubles.delete(known);
+      for (const known of this.#findings.keys()) if (known.startsWith(`${owner} `)) this.#findings.delete(known);
     }
     const hooks = plugins.flatMap(({ name, hooks: its, guard = false }) =>
       its === undefined ? [] : [{ owner: name, hooks: its, guard }],
@@ -184,8 +185,8 @@ export class HookRunner {
   }
 
   /** One sentence for each hook that failed, about its last failure. */
-  troubles(): readonly string[] {
-    return [...this.#troubles.values()];
+  findings(): readonly Finding[] {
+    return [...this.#findings.values()];
   }
 
   session(draft: InboundDraft): string | undefined {
@@ -295,10 +296,11 @@ export class HookRunner {
   /** Reports that a hook failed: in the status, in the log, and to the owner if it hangs. */
   report(owner: string, hook: HookName, error: unknown): void {
     const reason = thrownLine(error);
-    this.#troubles.set(
-      `${owner} ${hook}`,
-      `The hook ${hook} of the plugin "${owner}" failed and was skipped: ${reason}.`,
-    );
+    this.#findings.set(`${owner} ${hook}`, {
+      id: 'plugins.there',
+      ...warning(`The hook ${hook} of the plugin "${owner}" failed and was skipped: ${reason}.`),
+      facts: { plugin: owner },
+    });
     this.#log.error('hooks: a hook failed and was skipped', { plugin: owner, hook, reason });
     if (!(error instanceof DeadlineError) || this.#hung.has(`${owner} ${hook}`)) return;
     this.#hung.add(`${owner} ${hook}`);

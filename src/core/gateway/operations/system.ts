@@ -56,7 +56,7 @@ export const info = operation({
     operations: listOf(z.string()),
   }),
   run: async (app) => ({
-    ...infoOf(app),
+    ...(await infoOf(app)),
     transcription: speechStateOf(app).hears !== null,
     operations: app.operations.names,
   }),

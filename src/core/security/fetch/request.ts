@@ -84,7 +84,7 @@ function placeOf(location: string, from: URL): PlainUrl {
     // Node reads header bytes as Latin-1; servers that send more than ASCII send UTF-8.
     return readLocation(Buffer.from(location, 'latin1').toString('utf8'), from);
   } catch (error) {
-    const why = error instanceof AppError ? error.message.replace('This URL was refused', '') : '.';
-    throw fetchRefused(`A redirect of ${from.host} was refused${why}`, { from: from.host });
+    const why = error instanceof AppError && typeof error.facts['why'] === 'string' ? `: ${error.facts['why']}` : '';
+    throw fetchRefused(`A redirect of ${from.host} was refused${why}.`, { from: from.host });
   }
 }

@@ -71,5 +71,5 @@ export function isForeignPort(port: number): boolean {
 }
 
 function refusal(why: string): Error {
-  return fetchRefused(`This URL was refused: ${why}.`);
+  return fetchRefused(`This URL was refused: ${why}.`, { why });
 }

@@ -1,55 +1,50 @@
-import { AppError, errorMessage } from '../../core/util/errors.ts';
+import { AppError } from '../../core/util/errors.ts';
 import { oneLine } from '../../core/util/text.ts';
-import { LEASE_MS, TRUSTED_PART } from '../../host/homes/lease.ts';
-import { sqlStateOf } from '../../host/homes/store-failure.ts';
-import type { ServerFacts } from '../../host/homes/server-facts.ts';
-import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
-import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
-import type { Scene } from '../scene.ts';
+import { LEASE_MS, TRUSTED_PART } from '../homes/lease.ts';
+import { saidIn, sqlStateOf } from '../homes/store-failure.ts';
+import type { ServerFacts } from '../homes/server-facts.ts';
+import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn } from '../../core/doctor/check.ts';
+import { fleetChecks } from './fleet.ts';
+import { hasDatabase, lookAtDatabase, ofServer, type DatabaseLook } from './database-look.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
 
-const database = { subject: 'database', live: true, only: hasDatabase } as const;
+const database = { live: true, only: hasDatabase } as const;
 
-export const databaseChecks: readonly Check[] = [
-  { id: 'database.address', about: 'the address in `store` leads to a machine or a socket', ...database, run: address },
-  {
-    id: 'database.connects',
-    about: 'the server takes the connection, and how long that took',
-    ...database,
-    run: connects,
-  },
-  { id: 'database.version', about: 'it is PostgreSQL 15 or later', ...database, run: ofServer(version) },
-  { id: 'database.tls', about: 'a connection that leaves this machine is encrypted', ...database, run: ofServer(tls) },
-  {
-    id: 'database.rights',
-    about: 'its user may write what a home needs, and make the tables that this version still has to add',
-    ...database,
-    run: ofServer(rights),
-  },
-  {
-    id: 'database.pooler',
-    about: 'no pooler in transaction mode is in between',
-    ...database,
-    run: ofServer(pooler),
-  },
-  {
-    id: 'database.clock',
-    about: 'its clock and that of this machine differ by less than the margin of a lease',
-    ...database,
-    run: ofServer(clockCheck),
-  },
-  {
-    id: 'database.commit',
-    about: 'how long a commit takes, measured, and what of that a turn waits for',
-    ...database,
-    run: ofServer(commit),
-  },
-  {
-    id: 'database.durable',
-    about: 'what survives: commits wait for the disk of the server, or for a standby too',
-    ...database,
-    run: ofServer(durable),
-  },
-];
+const serverChecks = checksOn('database', [
+  ['database.address', 'the address in `store` leads to a machine or a socket', address, database],
+  ['database.connects', 'the server takes the connection, and how long that took', connects, database],
+  ['database.version', 'it is PostgreSQL 15 or later', ofServer(version), database],
+  ['database.tls', 'a connection that leaves this machine is encrypted', ofServer(tls), database],
+  [
+    'database.rights',
+    'its user may write what a home needs, and make the tables that this version still has to add',
+    ofServer(rights),
+    database,
+  ],
+  ['database.pooler', 'no pooler in transaction mode is in between', ofServer(pooler), database],
+  [
+    'database.clock',
+    'its clock and that of this machine differ by less than the margin of a lease',
+    ofServer(clockCheck),
+    database,
+  ],
+  [
+    'database.commit',
+    'how long a commit takes, measured, and what of that a turn waits for',
+    ofServer(commit),
+    database,
+  ],
+  [
+    'database.durable',
+    'what survives: commits wait for the disk of the server, or for a standby too',
+    ofServer(durable),
+    database,
+  ],
+]);
+
+/** What the doctor looks at where the home or the homes are kept on PostgreSQL. */
+export const databaseChecks = [...serverChecks, ...fleetChecks];
 
 /** The oldest server that has all that is used. */
 const OLDEST = 15;
@@ -58,7 +53,7 @@ const COMMITS_OF_A_TURN = 4;
 /** Of a turn, ms. */
 const SLOW = { warnedMs: 1_000, notedMs: 200 };
 
-async function address(scene: Scene): Promise<readonly Finding[]> {
+async function address(scene: Scene): Promise<readonly Found[]> {
   const look = await lookAtDatabase(scene);
   if (look === null) return [];
   const remedy = scene.command("config set store 'postgres://USER:PASSWORD@HOST/DATABASE'");
@@ -71,7 +66,7 @@ async function address(scene: Scene): Promise<readonly Finding[]> {
   });
 }
 
-async function connects(scene: Scene): Promise<readonly Finding[]> {
+async function connects(scene: Scene): Promise<readonly Found[]> {
   const look = await lookAtDatabase(scene);
   if (look === null) return [];
   if (look instanceof AppError || look.servers.every(({ found }) => found.length === 0))
@@ -84,7 +79,7 @@ async function connects(scene: Scene): Promise<readonly Finding[]> {
 }
 
 /** What went wrong while connecting, and what to do. */
-function refusal(to: DatabaseLook, error: AppError): readonly [evidence: string, remedy: string] {
+function refusal(to: DatabaseLook, error: AppError): readonly [says: string, remedy: string] {
   const where = placeText(to);
   switch (sqlStateOf(error)) {
     case '28P01':
@@ -107,14 +102,14 @@ function refusal(to: DatabaseLook, error: AppError): readonly [evidence: string,
   }
 }
 
-function version({ version: found, major }: ServerFacts): readonly Finding[] {
+function version({ version: found, major }: ServerFacts): readonly Found[] {
   if (major >= OLDEST) return [ok(`It is PostgreSQL ${found}.`)];
   return [
     failed(`It is PostgreSQL ${found}, and homes need ${OLDEST} or later.`, `Upgrade the server to ${OLDEST} or later`),
   ];
 }
 
-function tls({ isEncrypted }: ServerFacts, look: DatabaseLook): readonly Finding[] {
+function tls({ isEncrypted }: ServerFacts, look: DatabaseLook): readonly Found[] {
   if (isEncrypted && look.isUnchecked) {
     return [
       warning(
@@ -140,10 +135,7 @@ function tls({ isEncrypted }: ServerFacts, look: DatabaseLook): readonly Finding
   ];
 }
 
-function rights(
-  { rights: found, isReadOnly }: ServerFacts,
-  { user, database: name }: DatabaseLook,
-): readonly Finding[] {
+function rights({ rights: found, isReadOnly }: ServerFacts, { user, database: name }: DatabaseLook): readonly Found[] {
   const { installed, mayInstall, owner, refused } = found;
   if (isReadOnly) {
     return [
@@ -187,12 +179,12 @@ const POOLED =
   'A pooler that is not in session mode is between this machine and the server, and homes need connections of their own.';
 const POOLER_REMEDY = 'Name the server itself in the setting store, or set pool_mode = session in the pooler';
 
-function pooler({ isPooled }: ServerFacts): readonly Finding[] {
+function pooler({ isPooled }: ServerFacts): readonly Found[] {
   if (isPooled) return [failed(POOLED, POOLER_REMEDY)];
   return [ok('Each connection has one of the server for itself.')];
 }
 
-function clockCheck({ clockAheadMs }: ServerFacts, { leaseMs = LEASE_MS }: DatabaseLook): readonly Finding[] {
+function clockCheck({ clockAheadMs }: ServerFacts, { leaseMs = LEASE_MS }: DatabaseLook): readonly Found[] {
   const differs = Math.abs(clockAheadMs);
   const margin = leaseMs * (1 - TRUSTED_PART);
   if (differs <= margin) return [ok(`Its clock and that of this machine differ by ${millis(differs)}.`)];
@@ -204,29 +196,26 @@ function clockCheck({ clockAheadMs }: ServerFacts, { leaseMs = LEASE_MS }: Datab
   ];
 }
 
-function commit({ commitMs, standbys }: ServerFacts): readonly Finding[] {
+function commit({ commitMs, standbys }: ServerFacts): readonly Found[] {
   if (commitMs === null) return [skipped('The server takes no writes.')];
   if (commitMs instanceof AppError) {
-    const evidence = `A commit does not end: ${said(commitMs)}.`;
-    if (standbys === '') return [failed(evidence, 'Read the log of the server')];
+    const says = `A commit does not end: ${said(commitMs)}.`;
+    if (standbys === '') return [failed(says, 'Read the log of the server')];
     return [
       failed(
-        `${evidence} The server waits for a standby (synchronous_standby_names: ${oneLine(standbys, 80)}).`,
+        `${says} The server waits for a standby (synchronous_standby_names: ${oneLine(standbys, 80)}).`,
         'Start that standby, or take it out of synchronous_standby_names',
       ),
     ];
   }
   const turn = commitMs * COMMITS_OF_A_TURN;
-  const evidence = `A commit takes ${millis(commitMs)}, and each turn waits for about ${COMMITS_OF_A_TURN} of these: ${millis(turn)}.`;
+  const says = `A commit takes ${millis(commitMs)}, and each turn waits for about ${COMMITS_OF_A_TURN} of these: ${millis(turn)}.`;
   const remedy = 'Use a server that is nearer, or that has a faster disk';
-  if (turn >= SLOW.warnedMs) return [warning(evidence, remedy)];
-  return [turn >= SLOW.notedMs ? note(evidence, remedy) : ok(evidence)];
+  if (turn >= SLOW.warnedMs) return [warning(says, remedy)];
+  return [turn >= SLOW.notedMs ? note(says, remedy) : ok(says)];
 }
 
-function durable(
-  { waitsForDisk, synchronousCommit, standbys }: ServerFacts,
-  { user }: DatabaseLook,
-): readonly Finding[] {
+function durable({ waitsForDisk, synchronousCommit, standbys }: ServerFacts, { user }: DatabaseLook): readonly Found[] {
   if (!waitsForDisk) {
     return [
       warning(
@@ -263,11 +252,8 @@ function placeText({ servers }: Pick<DatabaseLook, 'servers'>): string {
 }
 
 /** The words of the server or the network, without ours in front. */
-function said(error: unknown): string {
-  return oneLine(errorMessage(error), 200)
-    .replace(/^PostgreSQL (?:refused|cannot be reached): /u, '')
-    .replace(/^the call of PostgreSQL took longer than (\d+)000 ms$/u, 'no answer within $1 s')
-    .replace(/\.$/u, '');
+function said(error: AppError): string {
+  return oneLine(saidIn(error), 200).replace(/\.$/u, '');
 }
 
 function millis(ms: number): string {

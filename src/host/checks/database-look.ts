@@ -2,23 +2,31 @@ import { existsSync } from 'node:fs';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { isLoopback } from '../core/gateway/token.ts';
-import { type Fleet, readFleet } from '../host/homes/fleet.ts';
-import { tablesAfter } from '../host/homes/journal-tables.ts';
-import { type Mark, readMark } from '../host/homes/mark.ts';
-import { Postgres } from '../host/homes/postgres.ts';
-import {
-  readServerAddresses,
-  readServerFacts,
-  type ServerAddress,
-  type ServerFacts,
-} from '../host/homes/server-facts.ts';
-import { journalMigrations } from '../core/journal/schema.ts';
-import { readStoreAddress } from '../core/storage/store-address.ts';
-import type { Clock } from '../core/util/clock.ts';
-import { AppError, errorMessage } from '../core/util/errors.ts';
-import { skipped, type Finding } from './check.ts';
-import type { Scene, StoredHomeAddress } from './scene.ts';
+import { isLoopback } from '../../core/gateway/token.ts';
+import { type Fleet, readFleet } from '../homes/fleet.ts';
+import { tablesAfter } from '../homes/journal-tables.ts';
+import { placeOf as placeOfHome, storedHomeName } from '../homes/kept-home.ts';
+import { type Mark, readMark } from '../homes/mark.ts';
+import { Postgres } from '../homes/postgres.ts';
+import { readServerAddresses, readServerFacts, type ServerAddress, type ServerFacts } from '../homes/server-facts.ts';
+import { journalMigrations } from '../../core/journal/schema.ts';
+import { readStoreAddress } from '../../core/storage/store-address.ts';
+import type { Clock } from '../../core/util/clock.ts';
+import { AppError, errorMessage } from '../../core/util/errors.ts';
+import { skipped, type Found } from '../../core/util/finding.ts';
+import type { Scene } from '../../core/doctor/scene.ts';
+
+/** Where the home of a folder, or the homes of a machine, are kept. */
+export interface StoredHomeAddress {
+  /** Of PostgreSQL. */
+  readonly url: string;
+  /** @default 15 s */
+  readonly leaseMs: number | undefined;
+  /** How PostgreSQL knows the home; null: the folder is that of a machine with many. */
+  readonly name: string | null;
+  /** How people and the other gateways know the folder. */
+  readonly knownAs: string;
+}
 
 /** What the checks of the database look at. */
 export interface DatabaseLook extends StoredHomeAddress {
@@ -82,8 +90,8 @@ export function hasDatabase({ loaded }: Scene): boolean {
 
 /** What a check finds in a look at a server that answered; it is skipped where none did. */
 export function ofServer(
-  find: (server: ServerFacts, look: DatabaseLook, scene: Scene) => readonly Finding[],
-): (scene: Scene) => Promise<readonly Finding[]> {
+  find: (server: ServerFacts, look: DatabaseLook, scene: Scene) => readonly Found[],
+): (scene: Scene) => Promise<readonly Found[]> {
   return async (scene) => {
     const found = await lookAtDatabase(scene);
     if (found === null) return [];
@@ -92,9 +100,16 @@ export function ofServer(
   };
 }
 
-async function look({ program, loaded, ports, clock, paths }: Scene): Promise<DatabaseLook | AppError | null> {
-  const stored = loaded === null ? null : ports.storedHome(loaded);
-  if (stored === null) return null;
+async function look({ program, loaded, clock, paths }: Scene): Promise<DatabaseLook | AppError | null> {
+  if (loaded === null || loaded.config.store === null) return null;
+  const { store, homes } = loaded.config;
+  const { leaseMs } = readStoreAddress(store);
+  const stored = {
+    url: store,
+    leaseMs,
+    name: homes.enabled ? null : storedHomeName(paths),
+    knownAs: placeOfHome(paths),
+  };
   let addresses: readonly ServerAddress[];
   try {
     addresses = await readServerAddresses(stored.url);

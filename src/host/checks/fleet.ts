@@ -1,55 +1,29 @@
-import type { HomeFacts } from '../../host/homes/fleet.ts';
+import type { HomeFacts } from '../homes/fleet.ts';
 import { assistantCommand } from '../../core/util/assistant-command.ts';
 import { plural, shellWord, timeText } from '../../core/util/text.ts';
-import { failed, note, ok, skipped, warning, type Check, type Finding } from '../check.ts';
-import { hasDatabase, ofServer, type DatabaseLook } from '../database-look.ts';
-import type { Behind, Scene } from '../scene.ts';
+import { failed, note, ok, skipped, warning, type Found } from '../../core/util/finding.ts';
+import { checksOn, LIVE, type Check } from '../../core/doctor/check.ts';
+import { hasDatabase, ofServer, type DatabaseLook } from './database-look.ts';
+import type { Behind, Scene } from '../../core/doctor/scene.ts';
 
-const database = { subject: 'database', live: true } as const;
-const inHome = { ...database, only: (scene: Scene) => hasDatabase(scene) && !scene.isMachine };
-const onMachine = { ...database, only: (scene: Scene) => hasDatabase(scene) && scene.isMachine };
+const inHome = { ...LIVE, only: (scene: Scene) => hasDatabase(scene) && !scene.isMachine };
+const onMachine = { ...LIVE, only: (scene: Scene) => hasDatabase(scene) && scene.isMachine };
 
 /** What runs where, and what no gateway runs. */
-export const fleetChecks: readonly Check[] = [
-  {
-    id: 'database.holder',
-    about: 'which gateway runs this home, and how far the database is behind',
-    ...inHome,
-    run: ofFleet(holder),
-  },
-  {
-    id: 'database.homes',
-    about: 'each home of this machine runs, its lease holds, and the database has what it wrote',
-    ...onMachine,
-    run: ofFleet(homes),
-  },
-  { id: 'database.free', about: 'some gateway runs each home', ...onMachine, run: ofFleet(free) },
-  {
-    id: 'database.newer',
-    about: 'no home needs a newer version than this one',
-    ...onMachine,
-    run: ofFleet(newer),
-  },
-  {
-    id: 'database.owner',
-    about: 'no other gateway has the id of this folder, as a copied folder would',
-    ...inHome,
-    run: ofFleet(owner),
-  },
-  {
-    id: 'database.versions',
-    about: 'the gateways are of one version',
-    ...database,
-    only: hasDatabase,
-    run: ofFleet(versions),
-  },
-  {
-    id: 'database.gone',
-    about: 'no gateway of many homes ended without stopping in order',
-    ...onMachine,
-    run: ofFleet(gone),
-  },
-];
+export const fleetChecks = checksOn('database', [
+  ['database.holder', 'which gateway runs this home, and how far the database is behind', ofFleet(holder), inHome],
+  [
+    'database.homes',
+    'each home of this machine runs, its lease holds, and the database has what it wrote',
+    ofFleet(homes),
+    onMachine,
+  ],
+  ['database.free', 'some gateway runs each home', ofFleet(free), onMachine],
+  ['database.newer', 'no home needs a newer version than this one', ofFleet(newer), onMachine],
+  ['database.owner', 'no other gateway has the id of this folder, as a copied folder would', ofFleet(owner), inHome],
+  ['database.versions', 'the gateways are of one version', ofFleet(versions), { ...LIVE, only: hasDatabase }],
+  ['database.gone', 'no gateway of many homes ended without stopping in order', ofFleet(gone), onMachine],
+]);
 
 /** How long a home may be between two gateways, and a commit may wait for the database; ms. */
 const LONG_MS = 30_000;
@@ -60,7 +34,7 @@ interface FleetLook extends DatabaseLook {
   readonly fleet: NonNullable<DatabaseLook['fleet']>;
 }
 
-function ofFleet(find: (look: FleetLook, scene: Scene) => readonly Finding[]): Check['run'] {
+function ofFleet(find: (look: FleetLook, scene: Scene) => readonly Found[]): Check['run'] {
   return ofServer((_, look, scene) =>
     look.fleet === null
       ? [skipped('The database has no homes of this version yet, or its user may not read them.')]
@@ -68,7 +42,7 @@ function ofFleet(find: (look: FleetLook, scene: Scene) => readonly Finding[]): C
   );
 }
 
-function holder({ fleet, name }: FleetLook, { gateway, clock, command }: Scene): readonly Finding[] {
+function holder({ fleet, name }: FleetLook, { gateway, clock, command }: Scene): readonly Found[] {
   const home = fleet.homes.find((one) => one.name === name);
   if (home === undefined || (!home.isWhole && home.keptBy === null && !home.isHeld))
     return [note(`The database does not have the whole home ${name} yet.`, command('gateway'))];
@@ -84,7 +58,7 @@ function holder({ fleet, name }: FleetLook, { gateway, clock, command }: Scene):
   return [ok(`${home.gateway ?? 'A gateway'} runs the home ${name}, ${leaseText(home)}${written}.`)];
 }
 
-function homes({ fleet }: FleetLook, { gateway, clock, command }: Scene): readonly Finding[] {
+function homes({ fleet }: FleetLook, { gateway, clock, command }: Scene): readonly Found[] {
   if (gateway === null) return [];
   const here = (gateway.homes ?? []).filter(({ state }) => state !== 'waiting');
   if (here.length === 0) return [ok('No home runs on this machine now.')];
@@ -103,7 +77,7 @@ function homes({ fleet }: FleetLook, { gateway, clock, command }: Scene): readon
 }
 
 /** Null: nothing waits for long. */
-function lagging(name: string, { commits, since: from }: Behind, now: number): Finding | null {
+function lagging(name: string, { commits, since: from }: Behind, now: number): Found | null {
   const waits = from === null ? 0 : now - from;
   if (waits < LONG_MS) return null;
   return warning(
@@ -112,7 +86,7 @@ function lagging(name: string, { commits, since: from }: Behind, now: number): F
   );
 }
 
-function free({ fleet }: FleetLook, { command }: Scene): readonly Finding[] {
+function free({ fleet }: FleetLook, { command }: Scene): readonly Found[] {
   const found = fleet.homes.filter(
     ({ isHeld, keptBy, needsNewer, leaseEndsInMs }) =>
       !isHeld && keptBy === null && !needsNewer && (leaseEndsInMs ?? -Infinity) < -LONG_MS,
@@ -120,34 +94,34 @@ function free({ fleet }: FleetLook, { command }: Scene): readonly Finding[] {
   if (found.length === 0) return [ok(`No home has waited for a gateway for more than ${timeText(LONG_MS)}.`)];
   const alive = fleet.gateways.filter(({ isAlive, only }) => isAlive && only === null);
   return some(found, (home) => {
-    const evidence = freeText(home);
+    const says = freeText(home);
     if (!home.isWhole)
       return warning(
-        `${evidence}, because only a part of it was written.`,
+        `${says}, because only a part of it was written.`,
         'Start the assistant once more in the folder that it comes from',
       );
-    if (alive.length === 0) return warning(`${evidence}, and no gateway of many homes is alive.`, command('gateway'));
+    if (alive.length === 0) return warning(`${says}, and no gateway of many homes is alive.`, command('gateway'));
     const unable = alive.filter(({ avoids }) => avoids.includes(home.name));
     if (unable.length > 0)
       return failed(
-        `${evidence}, and it could not be opened by ${unable.map((one) => one.name).join(', ')}.`,
+        `${says}, and it could not be opened by ${unable.map((one) => one.name).join(', ')}.`,
         'Read in the log of that gateway why',
       );
     const isFull = alive.every((one) => one.homes >= one.max);
     return warning(
-      `${evidence}${isFull ? ', and all gateways have as many as homes.max allows' : ''}.`,
+      `${says}${isFull ? ', and all gateways have as many as homes.max allows' : ''}.`,
       isFull ? 'Start a gateway on another machine, or raise homes.max' : command('status'),
     );
   });
 }
 
-function newer({ fleet }: FleetLook, { command }: Scene): readonly Finding[] {
+function newer({ fleet }: FleetLook, { command }: Scene): readonly Found[] {
   const found = fleet.homes.filter(({ needsNewer, keptBy }) => needsNewer && keptBy === null);
   if (found.length === 0) return [ok('This version can run every home.')];
   return some(found, (home) => tooOld(home, command('upgrade')));
 }
 
-function owner({ fleet, mark, name, knownAs }: FleetLook): readonly Finding[] {
+function owner({ fleet, mark, name, knownAs }: FleetLook): readonly Found[] {
   const other = mark?.home === name ? fleet.gateways.find((one) => one.owner === mark?.owner) : undefined;
   if (other === undefined || !other.isAlive || other.name === knownAs)
     return [ok('No other gateway has the id of this folder.')];
@@ -159,7 +133,7 @@ function owner({ fleet, mark, name, knownAs }: FleetLook): readonly Finding[] {
   ];
 }
 
-function versions({ fleet, name }: FleetLook): readonly Finding[] {
+function versions({ fleet, name }: FleetLook): readonly Found[] {
   const alive = fleet.gateways.filter(({ isAlive, only }) => isAlive && (name === null || only === name));
   const found = new Map(alive.map((one) => [one.version, one.name]));
   if (found.size < 2) return [ok('Its gateways are of one version.')];
@@ -172,7 +146,7 @@ function versions({ fleet, name }: FleetLook): readonly Finding[] {
   ];
 }
 
-function gone({ fleet }: FleetLook): readonly Finding[] {
+function gone({ fleet }: FleetLook): readonly Found[] {
   // One that stops in order says before that it leaves.
   const found = fleet.gateways.filter(({ isAlive, isLeaving, only }) => !isAlive && !isLeaving && only === null);
   if (found.length === 0) return [ok('No gateway of many homes ended without stopping in order.')];
@@ -184,14 +158,14 @@ function gone({ fleet }: FleetLook): readonly Finding[] {
   );
 }
 
-function oldCopy({ name, keptAt }: HomeFacts): Finding {
+function oldCopy({ name, keptAt }: HomeFacts): Found {
   return failed(
     `The home ${name} is in ${keptAt ?? 'another folder'}, and the database has no more than an old copy, which no gateway runs.`,
     `Start the assistant in that folder, or run there: ${assistantCommand('store migrate --to ADDRESS')}`,
   );
 }
 
-function tooOld({ name }: HomeFacts, upgrade: string): Finding {
+function tooOld({ name }: HomeFacts, upgrade: string): Found {
   return failed(`The home ${name} was written by a newer version, which this one cannot read.`, upgrade);
 }
 
@@ -205,7 +179,7 @@ function freeText({ name, leaseEndsInMs }: HomeFacts): string {
 }
 
 /** The first ones, and how many more there are. */
-function some<T>(all: readonly T[], find: (one: T) => Finding): readonly Finding[] {
+function some<T>(all: readonly T[], find: (one: T) => Found): readonly Found[] {
   const left = all.length - MOST;
   const shown = all.slice(0, MOST).map(find);
   return left > 0 ? [...shown, note(`… and ${left} more, which status --json lists.`)] : shown;
