@@ -31,7 +31,7 @@ export interface FeedOptions {
   readonly bus: Pick<MessageBus, 'listen'>;
   /** Turns of an earlier process that this one continues; asked for once. */
   readonly continued: () => readonly Pick<LiveTurn, 'session' | 'turn'>[];
-  /** What an ended turn left in the history of its session; undefined: it has to be fetched. */
+  /** What an ended turn left in the history of its session; undefined: it has to be fetched. Never rejects. */
   readonly left: (end: TurnEnd) => Promise<readonly HistoryItem[] | undefined>;
   readonly questions: () => readonly WaitingQuestion[];
   /** What tools of extensions may change. */
