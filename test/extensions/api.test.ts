@@ -38,7 +38,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-setup.ts':
     'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
-  'api-tapes.ts': 'EntryOf MessageEntry TapeEntry',
+  'api-tapes.ts': 'EntryOf MessageEntry ModelCall TapeEntry ToolResultStep turnOf',
   'api-terminal.ts':
     'ApprovalQuestion ApprovalReply AssistantPort AttachedMessage attribute characters ConnectionWatcher Conversation createRedactor inlineSpans isDumb jsonText LineHistory LONGEST_MARKDOWN lookOf NotSentError OutboundEvent paint parseMarkdown Piece ReconnectingAssistant rowWidth seconds SendInput TerminalLook textWidth Tone TurnSummary wrapAnywhere wrapped wrapWords',
   'api-time.ts':
