@@ -1,5 +1,5 @@
 import type { OutboundEvent } from '../bus/messages.ts';
-import type { TapeEntry } from '../session/entry.ts';
+import type { TapeTurn } from '../session/turns.ts';
 import type { RunToolCall } from './run.ts';
 
 interface Seen {
@@ -45,19 +45,10 @@ export class CallTimes {
   }
 }
 
-/** The calls of a turn by its entries on the tape, those inside of a batch after it. */
-export function toolCallsOf(entries: readonly TapeEntry[], times: CallTimes): readonly RunToolCall[] {
-  const results = new Map(
-    entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'tool' ? [[entry.callId, entry]] : [])),
-  );
-  const calls = entries.flatMap((entry) =>
-    entry.kind === 'message' && entry.role === 'assistant'
-      ? entry.content.filter((part) => part.type === 'tool-call')
-      : [],
-  );
-  return calls.flatMap(({ callId, name, arguments: given }): readonly RunToolCall[] => {
+/** The calls of a turn on the tape, those inside of a batch after it. */
+export function toolCallsOf({ toolCalls }: TapeTurn, times: CallTimes): readonly RunToolCall[] {
+  return toolCalls.flatMap(({ asked: { callId, name, arguments: given }, result }): readonly RunToolCall[] => {
     const seen = times.of(callId);
-    const result = results.get(callId);
     const args = parsed(given);
     const outer = {
       name: result?.name ?? name,
