@@ -132,9 +132,9 @@ export const turnsTrace = operation({
     const { turnRecords } = app.journal;
     const record = turn === undefined ? turnRecords.newest(1)[0] : turnRecords.find(turn);
     if (record === undefined) throw unknownTurn(turn);
-    const entries = await entriesOfTurn(app.paths.sessions, record);
-    const did = receiptOf(entries);
-    return { ...traceOf(record, turnOf(entries)), did, changes: await turnChanges(record, did, app) };
+    const folded = turnOf(await entriesOfTurn(app.paths.sessions, record));
+    const did = receiptOf(folded);
+    return { ...traceOf(record, folded), did, changes: await turnChanges(record, did, app) };
   },
 });
 
