@@ -1,5 +1,5 @@
-import { closingText } from './history.ts';
-import { type MessageEntry, saidIn, type TapeEntry } from './entry.ts';
+import type { TapeEntry } from './entry.ts';
+import { itemsOf } from './items.ts';
 import { hasTape, listTapes, readTape, type SessionInfo } from './reader.ts';
 import { AppError } from '../util/errors.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
@@ -63,42 +63,15 @@ export function unknownSession(key: string): AppError {
   );
 }
 
+/** The texts of one answer are one event; reasoning is none. */
 function eventsOf(entry: TapeEntry): readonly SessionEvent[] {
   const facts = { at: new Date(entry.at).toISOString(), turn: entry.turn };
-  if (entry.kind === 'message') return messageEvents(entry, facts);
-  const text = markOf(entry);
-  return text === null ? [] : [{ ...facts, kind: 'mark', text }];
-}
-
-/** What an entry that is no message says to people; null: nothing. */
-export function markOf(entry: TapeEntry): string | null {
-  switch (entry.kind) {
-    case 'turn-end':
-      return closingText({ ...entry, partial: '' }) ?? entry.unfinished ?? null;
-    case 'reset':
-      return 'A fresh start: what came before is no longer part of the conversation.';
-    case 'anchor':
-      return `What came before was summarised:\n${entry.summary}`;
-    default:
-      return null;
-  }
-}
-
-function messageEvents(entry: MessageEntry, facts: Pick<SessionEvent, 'at' | 'turn'>): readonly SessionEvent[] {
-  if (entry.role === 'tool') {
-    const { name, output, isError, callId } = entry;
-    return [{ ...facts, kind: 'result', name, call: callId, text: output, ...(isError ? { isError: true } : {}) }];
-  }
-  const text = saidIn(entry);
-  // Notes of the program to the model stand between messages of people.
-  const isNote = entry.role === 'user' && entry.sources.length === 0;
-  const said: readonly SessionEvent[] =
-    text.trim() === '' || isNote ? [] : [{ ...facts, kind: entry.role === 'user' ? 'user' : 'assistant', text }];
-  if (entry.role === 'user') return said;
-  const calls = entry.content.flatMap((part): readonly SessionEvent[] =>
-    part.type === 'tool-call'
-      ? [{ ...facts, kind: 'call', name: part.name, call: part.callId, text: part.arguments }]
-      : [],
-  );
-  return [...said, ...calls];
+  const items = itemsOf(entry);
+  const answer = items.flatMap(({ kind, text }) => (kind === 'assistant' ? [text] : [])).join('\n');
+  const others = items.flatMap(({ kind, name, callId, text, isError }): readonly SessionEvent[] => {
+    if (kind === 'assistant' || kind === 'reasoning' || (kind === 'user' && text.trim() === '')) return [];
+    const tool = name === undefined || callId === undefined ? {} : { name, call: callId };
+    return [{ ...facts, kind, ...tool, text, ...(isError === undefined ? {} : { isError }) }];
+  });
+  return answer === '' ? others : [{ ...facts, kind: 'assistant', text: answer }, ...others];
 }
