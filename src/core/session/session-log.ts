@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { TapeEntry } from './entry.ts';
 import { itemsOf } from './items.ts';
 import { hasTape, listTapes, readTape, type SessionInfo } from './reader.ts';
@@ -5,25 +6,26 @@ import { AppError } from '../util/errors.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 
 /** One thing that happened in a conversation, for people and programs that read it. */
-export interface SessionEvent {
+export const sessionEvent = z.object({
   /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly turn: string | null;
+  at: z.string(),
+  turn: z.string().nullable(),
   /**
    * `user` and `assistant`: what was said. `call`: a tool was called, `text` has its arguments as JSON. `result`: what it
    * returned. `mark`: the conversation was started anew or summarised, or a turn did not end with an answer.
    */
-  readonly kind: 'user' | 'assistant' | 'call' | 'result' | 'mark';
+  kind: z.enum(['user', 'assistant', 'call', 'result', 'mark']),
   /** Of the tool, for `call` and `result`. */
-  readonly name?: string;
+  name: z.string().exactOptional(),
   /** Id of the call, likewise. */
-  readonly call?: string;
-  readonly text: string;
+  call: z.string().exactOptional(),
+  text: z.string(),
   /** The tool call failed. */
-  readonly isError?: true;
+  isError: z.literal(true).exactOptional(),
   /** `/undo` or `/retry` took its turn back: the model no longer reads it. */
-  readonly isTakenBack?: true;
-}
+  isTakenBack: z.literal(true).exactOptional(),
+});
+export type SessionEvent = Readonly<z.output<typeof sessionEvent>>;
 
 /** The sessions of a home, the newest first. */
 export async function listSessions(folder: string): Promise<readonly SessionInfo[]> {
