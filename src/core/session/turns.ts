@@ -9,6 +9,8 @@ export interface TapeTurn {
   /** What happened, in order. */
   readonly steps: readonly TurnStep[];
   readonly modelCalls: readonly ModelCall[];
+  /** The records of the model calls. */
+  readonly notes: readonly CallNote[];
   /** The calls that the model asked for, in its order. */
   readonly toolCalls: readonly ToolCall[];
   /** The results of tools, in the order in which they came. */
@@ -119,7 +121,8 @@ export function turnOf(entries: readonly TapeEntry[]): TapeTurn {
         if (isCallNote(entry)) called({ kind: 'model', at: entry.at, note: entry, answer: undefined });
     }
   }
-  return { start, end, steps, modelCalls, toolCalls: [...toolCalls.values()], results };
+  const notes = modelCalls.flatMap(({ note }) => note ?? []);
+  return { start, end, steps, modelCalls, notes, toolCalls: [...toolCalls.values()], results };
 }
 
 function isCallNote(entry: TapeEntry): entry is CallNote {

@@ -12,10 +12,10 @@ import {
   type ChosenModel,
   type EntryDraft,
 } from '../../core/api-replay.ts';
-import type { TapeEntry } from '../../core/api-tapes.ts';
+import type { TapeEntry, ToolEntry } from '../../core/api-tapes.ts';
 import { errorResult } from '../../core/api-tools.ts';
 import { deadline, systemRandom, type Clock } from '../../core/api.ts';
-import { planOf, recordedMessage, recordedTurn, type RecordedTurn, type ToolEntry } from './recorded-turn.ts';
+import { planOf, recordedMessage, recordedTurn, type RecordedTurn } from './recorded-turn.ts';
 
 /** A tool call of one side. */
 export interface ComparedCall {

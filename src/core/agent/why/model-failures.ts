@@ -24,7 +24,6 @@ const WORDS: Readonly<Record<string, string>> = {
 /** Why another model answered than the one of the turn, or why it had to be asked more than once; none: neither was so. */
 export function modelDelays(entries: readonly TapeEntry[]): readonly Delay[] {
   const turn = turnOf(entries);
-  const calls = recordsOf(turn);
   const answered = turn.end?.model ?? 'Another model';
   const failed = failedIn(turn);
   const ms = failed.reduce((sum, { failed: { waitMs = 0 } }) => sum + waitMs, 0);
@@ -35,7 +34,7 @@ export function modelDelays(entries: readonly TapeEntry[]): readonly Delay[] {
     const how = times > 1 ? `failed ${times} times` : 'failed';
     return [{ ms, text: `${answered} answered, because ${nameOf(last)} ${how}: ${reasonOf(last)}.` }];
   }
-  const passedOver = calls.findLast((call) => call.passedOver !== undefined)?.passedOver;
+  const passedOver = turn.notes.findLast(({ call }) => call.passedOver !== undefined)?.call.passedOver;
   if (passedOver !== undefined) {
     return [{ ms: 0, text: `${answered} answered, because ${passedOver} had failed shortly before and was left out.` }];
   }
@@ -55,17 +54,11 @@ export function lastFailure(entries: readonly TapeEntry[]): string | null {
 
 /** How long the model calls of a turn waited for a free place, ms. */
 export function placeWait(entries: readonly TapeEntry[]): number {
-  return recordsOf(turnOf(entries)).reduce((sum, { placeMs = 0 }) => sum + placeMs, 0);
+  return turnOf(entries).notes.reduce((sum, { call: { placeMs = 0 } }) => sum + placeMs, 0);
 }
 
-function recordsOf({ modelCalls }: TapeTurn): readonly CallRecord[] {
-  return modelCalls.flatMap(({ note }) => note?.call ?? []);
-}
-
-function failedIn(turn: TapeTurn): readonly Failed[] {
-  return recordsOf(turn)
-    .flatMap(({ attempts }) => attempts)
-    .filter(isFailed);
+function failedIn({ notes }: TapeTurn): readonly Failed[] {
+  return notes.flatMap(({ call }) => call.attempts).filter(isFailed);
 }
 
 function isFailed(attempt: Attempt): attempt is Failed {
