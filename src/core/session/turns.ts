@@ -125,6 +125,7 @@ export function turnOf(entries: readonly TapeEntry[]): TapeTurn {
   return { start, end, steps, modelCalls, notes, toolCalls: [...toolCalls.values()], results };
 }
 
-function isCallNote(entry: TapeEntry): entry is CallNote {
+/** Whether an entry is the record of a model call. */
+export function isCallNote(entry: TapeEntry): entry is CallNote {
   return entry.kind === 'note' && entry.call !== undefined;
 }
