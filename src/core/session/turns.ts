@@ -1,4 +1,4 @@
-import type { AssistantEntry, CallNote, EntryOf, MessageEntry, TapeEntry, ToolEntry, UserEntry } from './entry.ts';
+import type { AssistantEntry, CallNote, EntryOf, TapeEntry, ToolEntry, UserEntry } from './entry.ts';
 
 /** A turn as its tape has it. */
 export interface TapeTurn {
@@ -62,67 +62,47 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 export function turnOf(entries: readonly TapeEntry[]): TapeTurn {
   let start: TapeTurn['start'];
   let end: TapeTurn['end'];
-  const steps: TurnStep[] = [];
-  const modelCalls: Mutable<ModelCall>[] = [];
-  const toolCalls = new Map<string, Mutable<ToolCall>>();
-  const results: ToolResultStep[] = [];
   let answers = 0;
-  const called = (call: Mutable<ModelCall>): void => {
-    modelCalls.push(call);
-    steps.push(call);
-  };
-  const said = (entry: MessageEntry): void => {
-    const { at } = entry;
-    switch (entry.role) {
-      case 'user':
-        steps.push({ kind: 'message', at, entry });
-        return;
-      case 'assistant': {
-        answers += 1;
-        const last = modelCalls.at(-1);
-        if (last === undefined || last.answer !== undefined)
-          called({ kind: 'model', at, note: undefined, answer: entry });
-        else {
-          last.at = at;
-          last.answer = entry;
-        }
-        for (const asked of entry.content) {
-          if (asked.type !== 'tool-call') continue;
-          toolCalls.set(asked.callId, { asked, askedAt: at, intent: undefined, result: undefined });
-        }
-        return;
-      }
-      case 'tool': {
-        const call = toolCalls.get(entry.callId);
-        if (call !== undefined) call.result ??= entry;
-        const step = { kind: 'tool', at, entry, call, answers } as const;
-        results.push(step);
-        steps.push(step);
-      }
-    }
-  };
+  /** The newest model call, until it has its answer. */
+  let open: Mutable<ModelCall> | undefined;
+  const steps: TurnStep[] = [];
+  const toolCalls = new Map<string, Mutable<ToolCall>>();
   for (const entry of entries) {
-    switch (entry.kind) {
-      case 'turn-start':
-        start ??= entry;
-        break;
-      case 'turn-end':
-        end = entry;
-        break;
-      case 'message':
-        said(entry);
-        break;
-      case 'intent': {
-        const call = toolCalls.get(entry.callId);
-        if (call !== undefined) call.intent ??= entry;
-        break;
+    const { at } = entry;
+    if (entry.kind === 'turn-start') start ??= entry;
+    else if (entry.kind === 'turn-end') end = entry;
+    else if (isCallNote(entry)) {
+      open = { kind: 'model', at, note: entry, answer: undefined };
+      steps.push(open);
+    } else if (entry.kind === 'intent') {
+      const call = toolCalls.get(entry.callId);
+      if (call !== undefined) call.intent ??= entry;
+    } else if (entry.kind !== 'message') continue;
+    else if (entry.role === 'user') steps.push({ kind: 'message', at, entry });
+    else if (entry.role === 'tool') {
+      const call = toolCalls.get(entry.callId);
+      if (call !== undefined) call.result ??= entry;
+      steps.push({ kind: 'tool', at, entry, call, answers });
+    } else {
+      answers += 1;
+      if (open === undefined) steps.push({ kind: 'model', at, note: undefined, answer: entry });
+      else Object.assign(open, { at, answer: entry } satisfies Partial<ModelCall>);
+      open = undefined;
+      for (const asked of entry.content) {
+        if (asked.type !== 'tool-call') continue;
+        toolCalls.set(asked.callId, { asked, askedAt: at, intent: undefined, result: undefined });
       }
-      default:
-        if (isCallNote(entry)) called({ kind: 'model', at: entry.at, note: entry, answer: undefined });
     }
   }
-  const notes = modelCalls.flatMap(({ note }) => note ?? []);
-  return { start, end, steps, modelCalls, notes, toolCalls: [...toolCalls.values()], results };
+  return {
+    start,
+    end,
+    steps,
+    modelCalls: steps.filter((step) => step.kind === 'model'),
+    notes: steps.flatMap((step) => (step.kind === 'model' ? (step.note ?? []) : [])),
+    toolCalls: [...toolCalls.values()],
+    results: steps.filter((step) => step.kind === 'tool'),
+  };
 }
 
 /** Whether an entry is the record of a model call. */
