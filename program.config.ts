@@ -7,6 +7,9 @@ import { promisify } from 'node:util';
 import { rolldown, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown';
 import { REPLACED } from './packages.config.ts';
 import { buildPage, type PageBuild } from './page.config.ts';
+import { commandsOf } from './src/cli/table/table.ts';
+import { programOf } from './src/core/program.ts';
+import { EXTENSIONS } from './src/extensions/index.ts';
 
 const ROOT = import.meta.dirname;
 
@@ -16,6 +19,7 @@ const WORKERS = [
   'src/core/memory/search/search-worker.ts',
   'src/extensions/files/documents/document-child.ts',
   'src/extensions/files/search/find-worker.ts',
+  'src/cli/complete.ts',
   // Those of extensions.
   ...globSync('src/extensions/*/*-{child,worker}.ts', { cwd: ROOT }),
 ];
@@ -92,8 +96,11 @@ function asLatin(path: string, text: string): string {
 export type Bundled = readonly (OutputAsset | OutputChunk)[];
 
 /** Bundles these and what they need into a folder. */
-async function bundle(entries: readonly string[], outdir: string): Promise<Bundled> {
-  const { plugin, fileOf } = togetherness();
+async function bundle(
+  entries: readonly string[],
+  outdir: string,
+  { plugin, fileOf }: Partial<ReturnType<typeof togetherness>> = {},
+): Promise<Bundled> {
   const input = entries.map((path) => [basename(path, '.ts'), join(ROOT, path)]);
   await using build = await rolldown({
     input: Object.fromEntries(input) as Record<string, string>,
@@ -120,7 +127,7 @@ async function bundle(entries: readonly string[], outdir: string): Promise<Bundl
     minify: { compress: true, mangle: false, codegen: true },
     codeSplitting: {
       includeDependenciesRecursively: false,
-      groups: [{ name: fileOf }],
+      groups: fileOf === undefined ? [] : [{ name: fileOf }],
     },
   });
   await mkdir(outdir, { recursive: true });
@@ -210,10 +217,11 @@ export async function buildProgram(outdir: string, extra: readonly string[] = []
   await rm(outdir, { recursive: true, force: true });
   // Apart: else a thread would load the whole file of the start for one function in it.
   const program = [
-    ...(await bundle(['src/main.ts', 'src/app.ts', ...extra], outdir)),
+    ...(await bundle(['src/main.ts', 'src/app.ts', ...extra], outdir, togetherness())),
     ...(await bundle(WORKERS, outdir)),
   ];
   requireWhole(program);
+  await writeFile(join(outdir, 'commands.json'), JSON.stringify(commandsOf(programOf(EXTENSIONS))));
   const page = await buildPage();
   await writePage(page, join(outdir, 'page'));
   const launcher = join(outdir, 'launcher.cjs');

@@ -66,6 +66,10 @@ function giveManyHomesSpace() {
 
 giveManyHomesSpace();
 if (main === compiled) main = upgradedProgram() || main;
+if (process.argv[2] === '__complete') {
+  var complete = path.join(path.dirname(main), 'complete.js');
+  if (fs.existsSync(complete)) main = complete;
+}
 
 /** The Node that a package manager may have put beside this package. */
 function bundledNode() {

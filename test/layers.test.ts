@@ -38,7 +38,8 @@ const AROUND: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The few files of the core that the page reads: they hold types and what runs everywhere. */
-const READ_BY_PAGE = /^core\/(?:gateway\/operations\/|gateway\/http\/wire\.ts|bus\/messages\.ts|util\/line-diff\.ts)/u;
+const READ_BY_PAGE =
+  /^core\/(?:gateway\/operations\/|gateway\/http\/wire\.ts|bus\/(?:live-turn|messages)\.ts|util\/line-diff\.ts)/u;
 
 interface Import {
   readonly file: string;

@@ -5,7 +5,7 @@ import { assistantCommand, suggestingHome } from '../core/util/assistant-command
 import { AppError, errorMessage } from '../core/util/errors.ts';
 import { processContext, type CliContext } from '../core/cli/context.ts';
 import { terminalText } from '../core/cli/format.ts';
-import { candidates, COMPLETE } from './completion.ts';
+import { candidates, COMPLETE } from './candidates.ts';
 import { refuseOthersHome } from './other-owner.ts';
 import { addCommands, helpWidth } from './table/build.ts';
 import { exitCodes } from '../core/cli/command.ts';

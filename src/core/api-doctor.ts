@@ -3,4 +3,4 @@ export { failed, note, ok, skipped, warning } from '../doctor/check.ts';
 export type { Check, Finding } from '../doctor/check.ts';
 export type { Scene } from '../doctor/scene.ts';
 export { isConflict } from '../doctor/checks/channels.ts';
-export { channelsOf, tokenFinding } from '../doctor/checks/channel-calls.ts';
+export { channelsOf } from '../doctor/checks/channel-calls.ts';

@@ -1,14 +1,20 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { candidates } from '../../src/cli/candidates.ts';
 import { COMMANDS } from '../support/extensions.ts';
 import { assistantCommand } from '../../src/core/util/assistant-command.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { commandLines, problemOf } from '../docs/command-lines.ts';
 import { writeProgram } from '../support/program-file.ts';
 import { testWith } from '../support/test-with.ts';
 import { temporaryFolder } from '../config/temporary-home.ts';
 import { CommandLine } from './command-line.ts';
 
+const run = promisify(execFile);
+const RECORDER = join(import.meta.dirname, '../support/record-loads.ts');
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 /** In each shell, a program that is given the words before the cursor and prints what may stand there. */
@@ -47,6 +53,26 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
     expect(complete('--home', '/tmp', 'cron', '')).toContain('add');
     expect(complete('cron', 'remove', '--yes', '--j')).toEqual(['--json']);
   });
+});
+
+test('the published package offers the same for every line, without loading its commands', async () => {
+  const { launcher, main, environment } = await builtProgram();
+  const written = JSON.parse(await readFile(join(main, '../commands.json'), 'utf8')) as typeof COMMANDS;
+  const lines = COMMANDS.flatMap((row) => [
+    [row.name.slice(0, 2)],
+    [row.name, ''],
+    ...('commands' in row ? row.commands.map((one) => [row.name, one.name, '--']) : []),
+  ]);
+  for (const words of [[], [''], ['usage', '--by', ''], ['--home', '/tmp', 'cron', ''], ...lines]) {
+    const line = new CommandLine();
+    expect(await line.run('__complete', ...words)).toBe(0);
+    expect(candidates(written, words), words.join(' ')).toEqual(line.out.split('\n').slice(0, -1));
+  }
+  const loads = join(temporaryFolder(), 'loads');
+  const env = environment({ RECORD_LOADS: loads });
+  const words = ['--import', RECORDER, launcher, '__complete', 'usage', '--by', ''];
+  expect((await run(process.execPath, words, { env })).stdout).toBe('day\nmodel\nsource\nsession\njob\n');
+  expect((await readFile(loads, 'utf8')).match(/^dist.*/gmu)).toEqual(['dist/complete.js']);
 });
 
 test('an unknown shell is named with those that there are', async () => {

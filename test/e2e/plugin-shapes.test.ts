@@ -85,6 +85,10 @@ describe('a plugin of a wrong shape', () => {
       plugin("channels: [{ kind: 'x', shows: '' }]"),
       'channels[0].open must be a function, but it is missing',
     ],
+    'has a channel that init cannot set up': [
+      plugin("channels: [{ kind: 'x', shows: '', open: () => {}, setup: { where: 'on X' } }]"),
+      'channels[0].setup.tokens must be an object, but it is missing',
+    ],
     'has a command without a line for help': [
       plugin("commands: [{ name: 'dice', run: () => 'six' }]"),
       'commands[0] (dice).description must be a text, but it is missing',

@@ -20,7 +20,7 @@ const NAMES: Readonly<Record<string, string>> = {
     'approvalHash backoffMs collectSecrets createStreamingFetch EditorServer EditorServerReport endLeftPrograms execEnvironment matchesName Media NotPermitted OwnWordsError StreamingFetch withoutInvisible',
   'api-commands.ts':
     'approvalHash CappedFile CHANGED changedBetween Changes CommandDecision CommandReach CommandWords cutStart Enclosure endLeftPrograms exactWords Exceeded execEnvironment findProgram folded guardCommand judgeGit Landing LEFTOVER_NOTE Marks namesIn Program readHostList readWords ResultBits RunOptions runsOthers Verdict View weakest within',
-  'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped tokenFinding warning',
+  'api-doctor.ts': 'channelsOf Check failed Finding isConflict note ok Scene skipped warning',
   'api-files.ts':
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
@@ -35,8 +35,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api-sandbox.ts':
     'ByteLines createSandbox EnclosedProcess findProgram GuardedProxyOptions packageRemedy probeSandbox Program runEnclosed Sandbox SendingRequest',
   'api-settings.ts': 'httpUrl modelReference text textMap texts',
-  'api-setup.ts':
-    'Cancelled channelError Checked chooseToken CODE_MS DeadlineError isCode newCode ownerSettings packageFile ReadyChannel Setting setUpHere setUpRunning SetupWorld',
+  'api-setup.ts': 'Bot BotFacts Checked CodeSender packageFile Platform Setting setUpHere setUpRunning SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
   'api-tapes.ts': 'AssistantEntry CallNote EntryOf ModelCall TapeEntry TapeTurn ToolEntry ToolResultStep turnOf',
   'api-terminal.ts':

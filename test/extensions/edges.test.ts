@@ -116,8 +116,6 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
     'core/cli/context.ts → service/host.ts',
     'core/extension.ts → doctor/check.ts',
     'core/plugins/plugin-installer.ts → service/npm.ts',
-    'core/plugins/plugin.ts → doctor/check.ts',
-    'core/plugins/plugin.ts → doctor/scene.ts',
     'core/start/restored.ts → backup/restored.ts',
   ],
   'issue 25a: the page is an extension': [

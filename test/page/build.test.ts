@@ -35,7 +35,7 @@ describe('the files of the page', () => {
       (input) =>
         !input.startsWith('src/page/') &&
         !/^src\/extensions\/(?:panels\.ts$|[^/]+\/page\/)/u.test(input) &&
-        input !== 'src/core/util/line-diff.ts' &&
+        !['src/core/bus/live-turn.ts', 'src/core/util/line-diff.ts'].includes(input) &&
         !/^node_modules\/(?:preact|@preact|markdown-it|linkify-it|mdurl|uc\.micro|entities|punycode|fflate)/u.test(
           input,
         ),

@@ -58,6 +58,38 @@ inBrowser(
       expect(visit.complaints).toEqual([]);
     });
 
+    test('a turn that was followed is not fetched again, and a reload shows the same', async () => {
+      await using visit = await open();
+      const { page, assistant } = visit;
+      const fetched: string[] = [];
+      page.on('request', (request) => {
+        if (request.url().includes('/history')) fetched.push(request.url());
+      });
+      const look = { calls: [{ name: 'list_dir', arguments: { path: '.' } }] };
+      assistant.model.reply({ ...look, reasoning: 'Where?', text: 'I look.' }, 'Nothing there.', 'The end.');
+      await visit.converse('Look', 'Nothing there.');
+      await visit.converse('Go on', 'The end.');
+      await page.locator('[aria-busy]').waitFor({ state: 'detached' });
+      const entries = page.locator('.entries > li');
+      const shown = async (): Promise<readonly (string | undefined)[]> =>
+        (await entries.allInnerTexts()).map((text) => text.split('\n')[0]);
+      const before = await shown();
+      expect(before).toEqual([
+        'Look',
+        'Thought about it',
+        'I look.',
+        'list_dir .',
+        'Nothing there.',
+        'Go on',
+        'The end.',
+      ]);
+      expect(fetched).toEqual([]);
+      await page.reload();
+      await entries.nth(before.length - 1).waitFor();
+      expect(await shown()).toEqual(before);
+      expect(fetched.length).toBeGreaterThan(0);
+    });
+
     test('nothing but the end of an answer is read out', async () => {
       await using visit = await open();
       const { page, assistant } = visit;

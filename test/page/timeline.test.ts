@@ -70,10 +70,24 @@ describe('what a conversation shows', () => {
     expect(shape({ rows: [row('question', 5, { direction: 'out', kind: 'approval' })] })).toEqual([]);
   });
 
-  test('leaves to a turn that runs what it shows itself: its answer and the call that has no result yet', () => {
-    const items = [item('ask', 1, { kind: 'user' }), item('call', 2, { kind: 'call', callId: 'a' })];
-    const rows = [row('out', 3, { direction: 'out', kind: 'answer', turn: 'turn' })];
-    expect(shape({ items, rows, running: new Set(['turn']) })).toEqual(['user ask']);
+  const turn = [
+    item('ask', 1, { kind: 'user' }),
+    item('call', 2, { kind: 'call', callId: 'a' }),
+    item('result', 3, { kind: 'result', callId: 'a' }),
+    item('words', 4, { kind: 'assistant' }),
+    item('other', 4, { kind: 'call', callId: 'b' }),
+  ];
+
+  test('leaves to a turn that runs what it shows itself: all but what people said', () => {
+    const rows = [row('out', 5, { direction: 'out', kind: 'answer', turn: 'turn' })];
+    const items = turn.slice(0, 2);
+    expect(shape({ items: turn, rows, running: new Map([['turn', 0]]) })).toEqual(['user ask']);
     expect(shape({ items, rows })).toEqual(['user ask', 'tool call', 'notice row:out']);
+    expect(shape({ items, rows, running: new Map([['another', 0]]) })).toEqual(shape({ items, rows }));
+  });
+
+  test('has what a turn did in an earlier process, but not the call that may run again', () => {
+    const items = [...turn, item('later', 9, { kind: 'result', callId: 'b' })];
+    expect(shape({ items, running: new Map([['turn', 7]]) })).toEqual(['user ask', 'tool call', 'answer words']);
   });
 });

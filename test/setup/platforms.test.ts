@@ -79,6 +79,23 @@ describe('assistant init with Discord', () => {
   });
 });
 
+test('the only one in allowFrom is the owner already, the first of several is not', async () => {
+  await using discord = await startFakeDiscord();
+  const line = new CommandLine();
+  line.env = { BOT: discord.token };
+  const argv = ['--yes', '--provider', 'demo', '--discord-token-env', 'BOT'];
+  for (const [allowFrom, owners] of [
+    [['5', '6'], []],
+    [['5'], ['5']],
+  ]) {
+    const settings = { channels: { discord: { apiBase: discord.apiBase, allowFrom } } };
+    writeFileSync(join(line.home, 'config.json'), JSON.stringify(settings));
+    expect(await line.run('init', ...argv)).toBe(0);
+    const { config } = await loadConfig({ program: PROGRAM, home: line.home, env: line.env });
+    expect(config.channels['discord']).toMatchObject({ owners, allowFrom });
+  }
+});
+
 describe('assistant init with Slack', () => {
   testWith('python3')('shows the manifest of docs/slack.md, checks both tokens, and writes to the owner', async () => {
     await using slack = await startFakeSlack();

@@ -25,7 +25,7 @@ export interface ExecWorld extends AsyncDisposable {
 }
 
 export interface ExecWorldOptions extends Partial<
-  Pick<ExecOptions, 'limits' | 'network' | 'allowHosts' | 'landing' | 'background'>
+  Pick<ExecOptions, 'limits' | 'network' | 'allowHosts' | 'landing' | 'background' | 'maxConcurrent'>
 > {
   /** Of the sandbox. */
   readonly enclosed?: Parameters<typeof sandboxWorld>[0];

@@ -1,7 +1,8 @@
 import type { App } from '../../core/app.ts';
+import type { FeedOptions } from '../../core/gateway/feed/feed.ts';
 import type { ServedHistory } from '../../core/gateway/http/history.ts';
 import type { EntryPage, HistoryItem, HistoryPage, HistoryUsage } from '../../core/gateway/http/wire.ts';
-import type { EntryOf, TapeEntry } from '../../core/session/entry.ts';
+import { isOlderTurn, type EntryOf, type TapeEntry } from '../../core/session/entry.ts';
 import { itemsOf } from '../../core/session/items.ts';
 import { hasTape, readTape } from '../../core/session/reader.ts';
 import { AppError } from '../../core/util/errors.ts';
@@ -13,6 +14,8 @@ const LONGEST_TEXT = 20_000;
 const ENTRY_PAGE = 100_000;
 /** A page ends with the turn in which it is full, unless that turn is longer than this many pages. */
 const LONGEST_TURN = 4;
+/** Characters that the end of a turn has with it. */
+const MOST_LEFT = 200_000;
 
 /** A page of a tape, and the time from which and up to which it has everything. */
 interface TapePage extends Omit<HistoryPage, 'rows'> {
@@ -26,7 +29,7 @@ const ALWAYS = { from: 0, to: Number.MAX_SAFE_INTEGER };
  * Reads the tapes of a home for the page, newest first, so that the end of a long conversation is there at once, and
  * what people read beside them.
  */
-export function historyOf(app: App): ServedHistory {
+export function historyOf(app: App): ServedHistory & Pick<FeedOptions, 'left'> {
   const folder = app.paths.sessions;
   return {
     page: async (session, { before, after, limit }) => {
@@ -50,6 +53,13 @@ export function historyOf(app: App): ServedHistory {
         if (one !== undefined) return textPage(one.text, offset);
       }
       throw new AppError('entry-unknown', 'There is no such entry in this conversation.');
+    },
+    left: async ({ sessionKey, turnId, result }) => {
+      if (result.outcome === 'command') return [];
+      // Who fetches the items is told what is wrong with the tape.
+      const items = await itemsSince(folder, sessionKey, turnId).catch(() => undefined);
+      const size = items?.reduce((sum, { text }) => sum + text.length, 0) ?? 0;
+      return size > MOST_LEFT ? undefined : items;
     },
   };
 }
@@ -105,6 +115,17 @@ async function pageAfter(
   const items = found.slice(0, limit);
   const more = reading.hasDropped || found.length > limit;
   return { items, more, from, to: more ? (items.at(-1)?.at ?? from) : ALWAYS.to };
+}
+
+/** The items of a turn, and the marks between it and the turn before. */
+async function itemsSince(folder: string, session: string, turn: string): Promise<readonly HistoryItem[]> {
+  const reading = new Reading();
+  for await (const entry of readTape(folder, session)) {
+    const isOwn = entry.turn === null || entry.turn === turn;
+    if (isOwn) reading.take(entry);
+    else if (entry.kind === 'turn-end' && isOlderTurn(entry.turn ?? '', turn)) break;
+  }
+  return reading.items();
 }
 
 /** Collects items from entries that come newest first. */

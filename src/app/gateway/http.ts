@@ -21,6 +21,7 @@ export async function serveHttp(
   const { webDraft } = await import('../../core/gateway/http/web-draft.ts');
   const { host, port: configured, token, publicUrl, ui } = app.config.gateway;
   const health = (): ReturnType<typeof cleanHealth> => cleanHealth(app);
+  const history = historyOf(app);
   await using stack = new AsyncDisposableStack();
   const readiness = stack.use(new Readiness(app));
   const feed = stack.use(
@@ -29,6 +30,7 @@ export async function serveHttp(
       journal: rowsOf(app),
       bus,
       continued: () => continuedTurns(app),
+      left: history.left,
       questions: () => waitingQuestions(app),
       main: () => bus.sessionOf(webDraft({ clock }, { id: '', chat: 'main', text: '' })),
       health: () => JSON.stringify([health(), storage.state.state]),
@@ -64,7 +66,7 @@ export async function serveHttp(
         app,
         assistant,
         files: filesOf(app),
-        history: historyOf(app),
+        history,
         feed,
       },
     }),

@@ -8,6 +8,7 @@ import { chooseRunning, type Running } from './init-running.ts';
 import { terminalText } from '../../core/cli/format.ts';
 import type { HomeFlag } from '../../core/cli/command.ts';
 import { usageError } from '../../core/cli/usage.ts';
+import { setupOptions } from '../../core/setup/platform.ts';
 import { wholeTrial } from './whole-trial.ts';
 
 const INTERRUPTED = 130;
@@ -17,7 +18,7 @@ type InitFlags = HomeFlag & Given & { readonly yes: boolean; readonly service: b
 /** `assistant init`: asks for what is missing, tries it, writes it, and starts the assistant where the person wants it. */
 export async function initCommand(given: Omit<InitFlags, 'ofChannels'>, context: CliContext): Promise<number> {
   const names = context.program.extensions.flatMap(({ channels = [] }) =>
-    channels.flatMap(({ setup }) => Object.keys(setup?.options ?? {})),
+    channels.flatMap((channel) => Object.keys(setupOptions(channel))),
   );
   const ofChannels = Object.fromEntries(names.map((name) => [name, Reflect.get(given, name) as string | undefined]));
   const flags: InitFlags = { ...given, ofChannels };

@@ -9,6 +9,7 @@ import { backup, restore, uninstall, upgrade } from './backup.ts';
 import { plugins, skills, tools } from './extensions.ts';
 import { service } from './service.ts';
 import { argument, type Option } from '../../core/cli/values.ts';
+import { setupOptions } from '../../core/setup/platform.ts';
 import { approvals, memory, pair, sessions } from './data.ts';
 
 const completion = command({
@@ -55,7 +56,7 @@ const core = (setups: Readonly<Record<string, Option<string | undefined>>>): rea
 
 /** Every command of the terminal: those of the core, then those of extensions; what they add to a word that is there stands behind it. */
 export function commandsOf({ extensions }: Pick<Program, 'extensions'>): readonly (CliCommand | Group)[] {
-  const setups = extensions.flatMap(({ channels = [] }) => channels.map(({ setup }) => setup?.options ?? {}));
+  const setups = extensions.flatMap(({ channels = [] }) => channels.map(setupOptions));
   const all: (CliCommand | Group)[] = [...core(Object.assign({}, ...setups))];
   const rows = extensions.flatMap(({ name, cli = [], isBuiltIn }) =>
     cli.map((row) => ({

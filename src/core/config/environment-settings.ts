@@ -4,8 +4,8 @@ import { nearest } from '../util/text.ts';
 import type { Environment } from './environment.ts';
 import { mergeSettings } from './environment-keys.ts';
 import { innerSchema } from './schema.ts';
-import { kindOf, type Program } from '../program.ts';
-import { keysOfKind } from './schema/channels.ts';
+import type { Program } from '../program.ts';
+import { keysAt } from './unknown-keys.ts';
 import { schemaAt, valueAt, valueFromText, type SettingPath } from './setting.ts';
 
 const PREFIX = 'ASSISTANT_';
@@ -84,7 +84,7 @@ function pathOf(program: Program, variable: string, settings: Settings): Setting
       inner instanceof z.ZodRecord
         ? entryName(word, { program, path, entries: valueAt(settings, path), variable })
         : inner instanceof z.ZodObject
-          ? keyOf(word, inner, { program, kind: kindAt(path, settings) })
+          ? keyOf(word, keysAt(program, { path, value: valueAt(settings, path), schema: inner }))
           : undefined;
     if (key === undefined) return undefined;
     path.push(key);
@@ -93,25 +93,10 @@ function pathOf(program: Program, variable: string, settings: Settings): Setting
 }
 
 /** The key of an object that a word of a variable means; a plugin's channel has keys that only the plugin knows. */
-function keyOf(
-  word: string,
-  { shape, def }: z.ZodObject,
-  { program, kind }: { readonly program: Program; readonly kind: string | undefined },
-): string | undefined {
-  const ofKind = kind === undefined ? undefined : kindOf(program, kind);
-  const known = ofKind === undefined ? Object.keys(shape) : keysOfKind(ofKind);
+function keyOf(word: string, { known, isOpen }: ReturnType<typeof keysAt>): string | undefined {
   const key = known.find((name) => !name.startsWith('$') && bare(name) === bare(word));
-  if (key !== undefined || def.catchall === undefined) return key;
-  if (ofKind !== undefined) return undefined;
+  if (key !== undefined || !isOpen) return key;
   return word.toLowerCase().replaceAll(/_(?<letter>[a-z\d])/gu, (_, letter: string) => letter.toUpperCase());
-}
-
-/** The kind of the channel whose entry stands at this path. */
-function kindAt(path: SettingPath, settings: Settings): string | undefined {
-  const [section, name] = path;
-  if (section !== 'channels' || name === undefined || path.length !== 2) return undefined;
-  const kind = valueAt(settings, [...path, 'kind']);
-  return typeof kind === 'string' ? kind : name;
 }
 
 /** A name that the configuration has already, else one that the section is known for, else the word in lower case. */

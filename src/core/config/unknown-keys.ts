@@ -3,6 +3,7 @@ import { nearest } from '../util/text.ts';
 import { keysOfKind } from './schema/channels.ts';
 import { innerSchema } from './schema.ts';
 import { kindOf, type Program } from '../program.ts';
+import { valueAt, type SettingPath } from './setting.ts';
 
 /**
  * Returns one warning for each key of a configuration that is not known and has no effect, with the nearest known key as a
@@ -33,21 +34,25 @@ function walk(schema: unknown, value: unknown, place: Place): readonly string[] 
   }
   if (!(inner instanceof z.ZodObject)) return [];
   const shape: Readonly<Record<string, unknown>> = inner.shape;
-  const ofKind = knownKeys(place, value);
-  const known = ofKind ?? Object.keys(shape);
-  const isPlugin = inner.def.catchall !== undefined && ofKind === undefined;
+  const { known, isOpen } = keysAt(place.program, { path, value, schema: inner });
   return Object.entries(value).flatMap(([key, item]) => {
     if (known.includes(key)) return walk(shape[key], item, at(key));
-    return isPlugin ? [] : [warning([...path, key], { known, absent })];
+    return isOpen ? [] : [warning([...path, key], { known, absent })];
   });
 }
 
-/** The keys of a channel of a built-in platform; undefined for a plugin's channel and for every other section. */
-function knownKeys({ program, path }: Place, value: object): readonly string[] | undefined {
+/** The keys that an object of the configuration has at this path; `isOpen`: a plugin may know others. */
+export function keysAt(
+  program: Program,
+  { path, value, schema }: { readonly path: SettingPath; readonly value: unknown; readonly schema: z.ZodObject },
+): { readonly known: readonly string[]; readonly isOpen: boolean } {
   const [section, name] = path;
-  if (section !== 'channels' || name === undefined || path.length !== 2) return undefined;
-  const kind = kindOf(program, 'kind' in value && typeof value.kind === 'string' ? value.kind : name);
-  return kind === undefined ? undefined : keysOfKind(kind);
+  if (section === 'channels' && name !== undefined && path.length === 2) {
+    const written = valueAt(value, ['kind']);
+    const kind = kindOf(program, typeof written === 'string' ? written : name);
+    if (kind !== undefined) return { known: keysOfKind(kind), isOpen: false };
+  }
+  return { known: Object.keys(schema.shape), isOpen: schema.def.catchall !== undefined };
 }
 
 function warning(

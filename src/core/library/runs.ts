@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { followed, toolsOf, type LiveTurn } from '../bus/live-turn.ts';
 import { sessionKeyOf, type TurnSummary } from '../bus/messages.ts';
 import type { App } from '../app.ts';
 import type { AssistantPort } from '../gateway/assistant-port.ts';
@@ -11,7 +12,7 @@ import { imageType } from '../files/text.ts';
 import { AppError } from '../util/errors.ts';
 import type { Stores } from '../stores/stores.ts';
 import type { RunErrorKind, RunOptions, RunResult, Runs, RunStream, SentFile } from './run.ts';
-import { CallTimes, toolCallsOf } from './tool-calls.ts';
+import { toolCallsOf } from './tool-calls.ts';
 
 /** Runs turns for a program, and tells it what they did. */
 export function createRuns(app: App, port: Pick<AssistantPort, 'open'>): Runs {
@@ -19,7 +20,7 @@ export function createRuns(app: App, port: Pick<AssistantPort, 'open'>): Runs {
   const resultOf = async (
     summary: TurnSummary,
     { turnId, sessionKey }: Pick<RunResult, 'turnId' | 'sessionKey'>,
-    times: CallTimes,
+    live?: LiveTurn,
   ): Promise<RunResult> => {
     const hasTape = turnId !== null && summary.outcome !== 'command';
     const entries = hasTape ? await entriesOf(sessions, { turnId, sessionKey }) : [];
@@ -31,17 +32,18 @@ export function createRuns(app: App, port: Pick<AssistantPort, 'open'>): Runs {
       provider: model?.split('/', 1)[0] ?? null,
       errorKind: errorKind === null ? null : kindOf(errorKind),
       media: turnId === null ? [] : filesOf(journal, turnId),
-      toolCalls: toolCallsOf(turnOf(entries), times),
+      toolCalls: toolCallsOf(turnOf(entries), live === undefined ? [] : toolsOf(live)),
     };
   };
 
   async function* stream(text: string, options: RunOptions = {}): RunStream {
     const { signal, onApproval, id = newId(), session = 'main', images = [], ...asked } = options;
     const input = { ...asked, id, text, images: await pathsOf(images, media) };
-    const times = new CallTimes(() => clock.monotonic());
+    const turns = new Map<string, LiveTurn>();
     const events = streamOf(port, session, {
       input,
-      onEvent: (event) => times.saw(event),
+      // As they happen, however slowly they are read below.
+      onEvent: (event) => turns.set(event.turnId, followed(turns.get(event.turnId), event, clock.monotonic())),
       ...(signal === undefined ? {} : { signal }),
       ...(onApproval === undefined ? {} : { onApproval }),
     });
@@ -49,14 +51,14 @@ export function createRuns(app: App, port: Pick<AssistantPort, 'open'>): Runs {
     let own: RunResult | undefined;
     for (;;) {
       const next = await events.next();
-      if (next.done === true) return own ?? (await resultOf(next.value, { turnId: null, sessionKey }, times));
+      if (next.done === true) return own ?? (await resultOf(next.value, { turnId: null, sessionKey }));
       const event = next.value;
       ({ sessionKey } = event);
       // After the end of the turn it waits until the answer is marked as delivered.
       if (own !== undefined) continue;
       if (event.type !== 'turn-end') yield event;
       else if (event.answers.includes(externalIdOf(id))) {
-        own = await resultOf(event.result, event, times);
+        own = await resultOf(event.result, event, turns.get(event.turnId));
         yield { ...event, result: own };
       }
     }

@@ -1,71 +1,36 @@
-import type { OutboundEvent } from '../bus/messages.ts';
+import type { LiveTool } from '../bus/live-turn.ts';
 import type { TapeTurn } from '../session/turns.ts';
 import type { RunToolCall } from './run.ts';
 
-interface Seen {
-  readonly name: string;
-  readonly title: string;
-  readonly isError: boolean;
-  readonly problem: string | null;
-  readonly durationMs: number;
-}
-
-/** Notes from the live events how long each call took and what it is called. */
-export class CallTimes {
-  readonly #monotonic: () => number;
-  readonly #begun = new Map<string, number>();
-  /** By call id, in the order in which they ended. */
-  readonly #ended = new Map<string, Seen>();
-
-  /** `monotonic`: milliseconds that only move forward. */
-  constructor(monotonic: () => number) {
-    this.#monotonic = monotonic;
-  }
-
-  /** Takes an event as it happens. */
-  saw(event: OutboundEvent): void {
-    if (event.type === 'tool-start') this.#begun.set(event.callId, this.#monotonic());
-    if (event.type !== 'tool-end') return;
-    const { callId, name, title, isError, refused, problem } = event;
-    const now = this.#monotonic();
-    const durationMs = Math.round(now - (this.#begun.get(callId) ?? now));
-    this.#ended.set(callId, { name, title, isError, problem: refused ?? problem ?? null, durationMs });
-  }
-
-  of(callId: string): Seen | undefined {
-    return this.#ended.get(callId);
-  }
-
-  /** The calls inside of a call, in order, with their numbers from 1. */
-  within(callId: string): readonly (Seen & { readonly n: number })[] {
-    const inner = [...this.#ended].filter(([id]) => id.startsWith(`${callId}.`));
-    return inner
-      .map(([id, seen]) => ({ ...seen, n: Number(id.slice(callId.length + 1)) }))
-      .toSorted((a, b) => a.n - b.n);
-  }
-}
-
-/** The calls of a turn on the tape, those inside of a batch after it. */
-export function toolCallsOf({ toolCalls }: TapeTurn, times: CallTimes): readonly RunToolCall[] {
+/**
+ * The calls of a turn on the tape, those inside of a batch after it. `tools`: as its live events told them, which know how
+ * long each call took and what it is called.
+ */
+export function toolCallsOf({ toolCalls }: TapeTurn, tools: readonly LiveTool[]): readonly RunToolCall[] {
+  const ended = tools.filter(({ state }) => state !== 'running');
   return toolCalls.flatMap(({ asked: { callId, name, arguments: given }, result }): readonly RunToolCall[] => {
-    const seen = times.of(callId);
+    const live = ended.find((tool) => tool.callId === callId);
     const args = parsed(given);
     const outer = {
       name: result?.name ?? name,
       args,
       ok: result !== undefined && !result.isError,
-      title: seen?.title ?? name,
-      problem: result?.problem ?? seen?.problem ?? null,
-      durationMs: seen?.durationMs ?? 0,
+      title: live?.title ?? name,
+      problem: result?.problem ?? live?.problem ?? null,
+      durationMs: Math.round(live?.durationMs ?? 0),
     };
-    const inner = times.within(callId).map(({ n, isError, ...part }) => ({
-      name: part.name,
-      args: innerArgs(args, n),
-      ok: !isError,
-      title: part.title,
-      problem: part.problem,
-      durationMs: part.durationMs,
-    }));
+    const inner = ended
+      .filter((tool) => tool.callId.startsWith(`${callId}.`))
+      .map((tool) => ({ ...tool, n: Number(tool.callId.slice(callId.length + 1)) }))
+      .toSorted((a, b) => a.n - b.n)
+      .map(({ n, name: innerName, title, state, problem = null, durationMs = 0 }) => ({
+        name: innerName,
+        args: innerArgs(args, n),
+        ok: state === 'done',
+        title,
+        problem,
+        durationMs: Math.round(durationMs),
+      }));
     return [outer, ...inner];
   });
 }

@@ -1,11 +1,7 @@
 import type { Channel, ChannelContext, ChannelError, SendError } from '../channels/channel.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { Option } from '../cli/values.ts';
-import type { ChannelSettings, ChannelSettingsKind } from '../config/schema/channels.ts';
-import type { Finding } from '../../doctor/check.ts';
-import type { Scene } from '../../doctor/scene.ts';
-import type { ReadyChannel } from '../setup/ready.ts';
-import type { SetupWorld } from '../setup/world.ts';
+import type { ChannelSettingsKind } from '../config/schema/channels.ts';
+import type { ChannelSetup } from '../setup/platform.ts';
 import type { Extension } from '../extension.ts';
 import type { ChatAddress } from '../tools/tool.ts';
 
@@ -73,24 +69,6 @@ export interface HtmlKit {
   readonly text: (part: string) => string;
 }
 
-/** How `assistant init` sets up a channel of this kind. */
-export interface ChannelSetup {
-  /** How people call the platform. */
-  readonly title: string;
-  /** The usual variable of its token. */
-  readonly variable: string;
-  /** Its options of the command, by name: `discordOwner` is `--discord-owner`. */
-  readonly options: Readonly<Record<string, Option<string | undefined>>>;
-  /** Asks, tries and says what is to be written; `given` has what its options were given. Null: it was left out. */
-  readonly prepare: (
-    world: SetupWorld,
-    before: ChannelSettings | undefined,
-    given: Readonly<Record<string, string | undefined>>,
-  ) => Promise<ReadyChannel | null>;
-  /** Asks the platform whether it takes the tokens of an entry, for `assistant doctor`. @default they are not tried */
-  readonly tryTokens?: (scene: Scene, name: string, settings: ChannelSettings) => Promise<readonly Finding[]>;
-}
-
 /** A kind of channel. */
 export interface PluginChannel {
   /** What stands as `kind` in `config.channels`; the kinds of the assistant itself cannot be replaced. */
@@ -99,7 +77,7 @@ export interface PluginChannel {
   readonly shows: string;
   /** Its keys in an entry of the configuration, which are then checked and documented as those of the core. @default it checks them itself */
   readonly config?: ChannelSettingsKind;
-  /** How `assistant init` sets one up. @default it does not offer it */
+  /** How `assistant init` sets one up; needs `config`. @default it does not offer it */
   readonly setup?: ChannelSetup;
   /** The channel of one entry; `settings` is the entry. Throws with one sentence when it cannot work like that. */
   readonly open: (

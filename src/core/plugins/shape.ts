@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import type { Hooks } from '../agent/hooks/hooks.ts';
-import type { DeclaredAction, EffectTarget, Tool } from '../tools/tool.ts';
+import { HOOK_NAMES, media, result, role } from '../agent/hooks/values.ts';
+import { ACTION_KINDS } from '../security/access/taint.ts';
+import { TARGET_KINDS } from '../tools/tool.ts';
 import { given, misfit, thrownLine } from '../util/misfit.ts';
 import { nearest } from '../util/text.ts';
 import type { Plugin } from './plugin.ts';
@@ -13,30 +14,42 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const text = z.string().min(1);
 const isFunction = z.custom<Call>((value) => typeof value === 'function', 'a function');
-/** What all model APIs take as a tool's name. */
-const toolName = z
-  .string()
-  .regex(/^[a-z][\w-]{0,63}$/iu, 'a name of at most 64 letters, digits, "_" and "-" that begins with a letter');
-const isZodObject = z.custom<z.ZodObject>(
-  looksLikeZodObject,
-  'a zod object such as z.object({ city: z.string() }), not a JSON Schema',
-);
-
 const isObject = z.custom<object>((value) => typeof value === 'object' && value !== null, 'an object');
+const isRegExp = z.instanceof(RegExp, { error: 'a regular expression' });
 const isZodSchema = z.custom<z.ZodType>(
   (value) => typeof value === 'object' && value !== null && 'safeParse' in value,
   'a zod schema',
 );
-
+const isZodObject = z.custom<z.ZodObject>(
+  looksLikeZodObject,
+  'a zod object such as z.object({ city: z.string() }), not a JSON Schema',
+);
+/** What all model APIs take as a tool's name. */
+const toolName = z
+  .string()
+  .regex(/^[a-z][\w-]{0,63}$/iu, 'a name of at most 64 letters, digits, "_" and "-" that begins with a letter');
+const leftOut = (why: string) => z.custom<never>(() => false, `left out${why}`).optional();
 /** How messages and files of the home are treated is the program's to say. */
-const notForPackages = z.custom<never>(() => false, "left out, because it isn't for packages").optional();
+const notForPackages = leftOut(", because it isn't for packages");
 
-/** What is used as it is, once it has the right form. */
-const partsShape = z.object({
+/** Read by `PARTS`. */
+const items = z.array(z.unknown()).optional();
+
+const pluginShape = z.object({
+  name: text,
+  tools: items,
+  commands: items,
+  providers: items,
+  channels: items,
+  routes: items,
+  skills: text.optional(),
+  hooks: isObject.optional(),
+  tapeStore: z.unknown().optional(),
+  guard: z.boolean().optional(),
+  open: isFunction.optional(),
   origins: notForPackages,
   paths: notForPackages,
   conversation: notForPackages,
-  isOn: isFunction.optional(),
   bundledSkills: z.array(text).optional(),
   settings: z.array(z.looseObject({ path: text, schema: isZodSchema, of: isFunction })).optional(),
   tables: z.looseObject({ migrations: z.array(z.unknown()) }).optional(),
@@ -47,50 +60,34 @@ const partsShape = z.object({
     .array(z.looseObject({ name: text, input: isZodObject, output: isZodSchema, run: isFunction }))
     .optional(),
   cli: z.array(z.looseObject({ name: text })).optional(),
-  checks: isFunction.optional(),
   prompt: z.array(z.looseObject({ name: text, stamp: isFunction, text: isFunction })).optional(),
   turns: isObject.optional(),
   sessions: isObject.optional(),
-  troubles: isFunction.optional(),
-  status: isFunction.optional(),
-  retries: isFunction.optional(),
-  restored: isFunction.optional(),
-  forget: isFunction.optional(),
   undo: z.looseObject({ restore: isFunction }).optional(),
   why: z.looseObject({ find: isFunction, newest: isFunction }).optional(),
-  zone: isFunction.optional(),
-  start: isFunction.optional(),
-  stop: isFunction.optional(),
-  close: isFunction.optional(),
-});
-
-const pluginShape = z.object({
-  name: text,
-  channels: z.array(z.unknown()).optional(),
-  tools: z.array(z.unknown()).optional(),
-  commands: z.array(z.unknown()).optional(),
-  providers: z.array(z.unknown()).optional(),
-  routes: z.array(z.unknown()).optional(),
-  skills: text.optional(),
-  hooks: isObject.optional(),
-  tapeStore: z.unknown().optional(),
-  guard: z.boolean().optional(),
-  open: isFunction.optional(),
+  ...optionalFunctions(['isOn', 'checks', 'troubles', 'status', 'retries', 'restored', 'forget', 'zone']),
+  ...optionalFunctions(['start', 'stop', 'close']),
 });
 const channelShape = z.object({
   kind: text,
   shows: z.string(),
   config: isObject.optional(),
-  setup: isObject.optional(),
+  setup: z
+    .looseObject({
+      where: text,
+      tokens: z.record(z.string(), text),
+      owner: z.looseObject({ title: text, form: isRegExp, problem: text }),
+      platform: isFunction,
+    })
+    .optional(),
   open: isFunction,
 });
-const roles = z.enum(['owner', 'trusted', 'guest']);
 const commandShape = z.object({
   name: z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,31}$/u, 'a name of at most 32 small letters, digits and "_" that begins with a letter'),
   description: text,
-  role: roles.optional(),
+  role: role.optional(),
   run: isFunction,
 });
 const providerShape = z.object({
@@ -105,14 +102,14 @@ const routeShape = z.object({
   handle: isFunction,
 });
 const tapeStoreShape = z.object({ list: isFunction, read: isFunction, write: isFunction, remove: isFunction });
-const partOfPlan = z.custom<never>(() => false, 'left out: what plan() returns says who is asked').optional();
+const partOfPlan = leftOut(': what plan() returns says who is asked');
 const toolShape = z.object({
   name: toolName,
   description: text,
   parameters: isZodObject,
   jsonSchema: z.record(z.string(), z.unknown()).optional(),
   effect: z.enum(['none', 'idempotent', 'effect']),
-  role: roles.optional(),
+  role: role.optional(),
   timeoutMs: z.number().positive().optional(),
   waits: z.boolean().optional(),
   untrusted: z.boolean().optional(),
@@ -120,7 +117,7 @@ const toolShape = z.object({
   withheldFrom: z.array(z.enum(['subagent', 'visit'])).optional(),
   onlyReads: z.literal(true).optional(),
   source: text.optional(),
-  looks: z.instanceof(RegExp, { error: 'a regular expression' }).optional(),
+  looks: isRegExp.optional(),
   plan: isFunction.optional(),
   execute: isFunction.optional(),
   // Ignored, these would ask nobody.
@@ -129,64 +126,17 @@ const toolShape = z.object({
   shows: partOfPlan,
 });
 
-const HOOKS = {
-  session: true,
-  admit: true,
-  loadState: true,
-  prompt: true,
-  model: true,
-  beforeModel: true,
-  beforeTool: true,
-  afterTool: true,
-  render: true,
-  runModel: true,
-  onError: true,
-  dispatch: true,
-  saveState: true,
-  turnEnd: true,
-} satisfies Record<keyof Hooks, true>;
-
-const ACTIONS = {
-  'fetch-url': true,
-  'search-web': true,
-  'page-input': true,
-  'foreign-tool': true,
-  irreversible: true,
-  'message-other-chat': true,
-  'show-to-group': true,
-  'networked-exec': true,
-  'lasting-write': true,
-  other: true,
-} satisfies Record<DeclaredAction['action']['kind'], true>;
-
-const TARGETS = {
-  file: true,
-  command: true,
-  process: true,
-  message: true,
-  job: true,
-  memory: true,
-  task: true,
-  conversation: true,
-} satisfies Record<EffectTarget['kind'], true>;
-
-const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], 'a text, a number, true, false or null');
-const resultShape = z.looseObject({
-  title: z.string(),
-  output: z.string(),
-  metadata: z.record(z.string(), scalar).optional(),
-  isError: z.boolean().optional(),
-  untrusted: z.boolean().optional(),
-  private: z.boolean().optional(),
+const resultOfTool = result.extend({
+  metadata: result.shape.metadata.optional(),
   skill: z.string().optional(),
-  media: z.array(z.looseObject({ kind: z.string(), mediaType: z.string(), path: z.string() })).optional(),
+  media: media.optional(),
 });
 const actionShape = z.looseObject({
   title: z.string(),
   detail: z.string(),
-  action: z.looseObject({ kind: z.enum(Object.keys(ACTIONS)) }),
+  action: z.looseObject({ kind: z.enum(ACTION_KINDS) }),
 });
-const targetsShape = z.array(z.looseObject({ kind: z.enum(Object.keys(TARGETS)), target: z.string() }));
+const targetsShape = z.array(z.looseObject({ kind: z.enum(TARGET_KINDS), target: z.string() }));
 const deniedShape = z.object({ denied: text, about: targetsShape.optional() });
 const planShape = z.object({
   run: isFunction,
@@ -199,6 +149,28 @@ const planShape = z.object({
   close: isFunction.optional(),
 });
 
+interface How {
+  /** The name of the package. */
+  readonly owner: string;
+  readonly showParameters: ShowParameters;
+}
+
+interface Part {
+  readonly list: 'tools' | 'commands' | 'providers' | 'channels' | 'routes';
+  /** Tells two items apart. */
+  readonly key: string;
+  readonly item: z.ZodObject | ((value: unknown, at: string, how: How) => Fields);
+}
+
+/** The lists of a plugin whose items are read one by one. */
+const PARTS: readonly Part[] = [
+  { list: 'tools', key: 'name', item: readTool },
+  { list: 'commands', key: 'name', item: readCommand },
+  { list: 'providers', key: 'kind', item: providerShape },
+  { list: 'channels', key: 'kind', item: channelShape },
+  { list: 'routes', key: 'path', item: routeShape },
+];
+
 /**
  * What a module exports, as a plugin whose fields are what they should be. Each is read once and copied, so that no
  * getter can throw later, and what its tools answer is looked at before anybody uses it. Throws one sentence without a
@@ -206,53 +178,24 @@ const planShape = z.object({
  */
 export function readPlugin(
   exported: unknown,
-  {
-    owner,
-    showParameters,
-    at = 'its default export',
-  }: {
-    /** The name of the package. */
-    readonly owner: string;
-    readonly showParameters: ShowParameters;
-    /** What it is called in sentences. @default 'its default export' */
-    readonly at?: string;
-  },
+  { at = 'its default export', ...how }: How & { /** What it is called in sentences. */ readonly at?: string },
 ): Plugin {
-  const fields = read(exported, pluginShape, at);
-  const {
-    channels = [],
-    tools = [],
-    commands = [],
-    providers = [],
-    routes = [],
-    skills,
-    hooks,
-    tapeStore,
-    guard,
-    open,
-  } = fields;
-  const own = tools.map((tool, at) => readTool(tool, `tools[${at}]`, { owner, showParameters }));
-  const named = commands.map((command, at) => readCommand(command, `commands[${at}]`));
-  const kinds = providers.map((provider, at) => bound(read(provider, providerShape, `providers[${at}]`), provider));
-  const served = routes.map((route, at) => bound(read(route, routeShape, `routes[${at}]`), route));
-  const listed = channels.map((channel, at) => readChannel(channel, `channels[${at}]`));
-  const paths = served.map(({ method, path }) => ({ path: `${method} ${path}` }));
-  distinct({ tools: own, commands: named }, 'name');
-  distinct({ providers: kinds, channels: listed }, 'kind');
-  distinct({ routes: paths }, 'path');
+  const { hooks, tapeStore, open, ...fields } = read(exported, pluginShape, at);
+  const parts = PARTS.flatMap(({ list, key, item }) => {
+    const made = fields[list]?.map((value, n) => {
+      const place = `${list}[${n}]`;
+      return typeof item === 'function' ? item(value, place, how) : bound(read(value, item, place), value);
+    });
+    requireDistinct(made ?? [], list, key);
+    return made === undefined ? [] : [[list, made] as const];
+  });
   const plugin: unknown = {
-    ...bound(read(exported, partsShape, at), exported),
-    name: owner,
-    ...(listed.length === 0 ? {} : { channels: listed }),
-    ...(own.length === 0 ? {} : { tools: own }),
-    ...(named.length === 0 ? {} : { commands: named }),
-    ...(kinds.length === 0 ? {} : { providers: kinds }),
-    ...(served.length === 0 ? {} : { routes: served }),
-    ...(skills === undefined ? {} : { skills }),
+    ...bound(fields, exported),
+    ...Object.fromEntries(parts),
+    name: how.owner,
     ...(hooks === undefined ? {} : { hooks: readHooks(hooks) }),
     ...(tapeStore === undefined ? {} : { tapeStore: bound(read(tapeStore, tapeStoreShape, 'tapeStore'), tapeStore) }),
-    ...(guard === undefined ? {} : { guard }),
-    ...(open === undefined ? {} : { open: opening(open, { guard, exported, owner, showParameters }) }),
+    ...(open === undefined ? {} : { open: opening(open, { ...how, guard: fields.guard, exported }) }),
   };
   // What a function takes only shows when it is called; what it gives back is checked then.
   return plugin as Plugin;
@@ -261,16 +204,7 @@ export function readPlugin(
 /** What `open` returns is looked at like what stands beside it. A guard must not depend on it. */
 function opening(
   open: Call,
-  {
-    guard,
-    exported,
-    ...how
-  }: {
-    readonly guard?: boolean;
-    readonly exported: unknown;
-    readonly owner: string;
-    readonly showParameters: ShowParameters;
-  },
+  { guard, exported, ...how }: How & { readonly guard: boolean | undefined; readonly exported: unknown },
 ): Call {
   return async (app) => {
     const opened = (await open.call(exported, app)) ?? {};
@@ -281,11 +215,7 @@ function opening(
   };
 }
 
-function readChannel(value: unknown, at: string): Readonly<Record<'kind' | 'shows' | 'open', unknown>> {
-  return bound(read(value, channelShape, at), value);
-}
-
-function readCommand(value: unknown, at: string): Fields & { readonly name: string } {
+function readCommand(value: unknown, at: string): Fields {
   const command = bound(read(value, commandShape, at), value);
   return {
     ...command,
@@ -298,19 +228,15 @@ function readCommand(value: unknown, at: string): Fields & { readonly name: stri
   };
 }
 
-function distinct(lists: Readonly<Record<string, readonly Fields[]>>, what: string): void {
-  for (const [list, items] of Object.entries(lists)) {
-    const names = items.map((item) => item[what]);
-    const twice = names.find((name, at) => names.indexOf(name) !== at);
-    if (twice !== undefined) throw new Error(`${list}: two of them have the ${what} ${JSON.stringify(twice)}`);
-  }
+function requireDistinct(items: readonly Fields[], list: string, key: string): void {
+  const names = items.map(({ method, [key]: name }) =>
+    [method, name].filter((word) => typeof word === 'string').join(' '),
+  );
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`${list}: two of them have the ${key} ${JSON.stringify(twice)}`);
 }
 
-function readTool(
-  value: unknown,
-  at: string,
-  { owner, showParameters }: { readonly owner: string; readonly showParameters: ShowParameters },
-): Fields & Pick<Tool, 'name'> {
+function readTool(value: unknown, at: string, { owner, showParameters }: How): Fields {
   const tool = bound(read(value, toolShape, at), value);
   const label = `${at} (${tool.name})`;
   if (tool.jsonSchema === undefined) {
@@ -327,7 +253,7 @@ function readTool(
     (call: Call): Call =>
     async (...args) => {
       const value = (await call(...args)) ?? null;
-      const wrong = misfit(value, resultShape, 'result');
+      const wrong = misfit(value, resultOfTool, 'result');
       if (wrong === null) return value;
       return { title: tool.name, output: `${tool.name} ran, but its result can’t be read. ${broken(wrong)}` };
     };
@@ -354,15 +280,14 @@ function readTool(
 }
 
 function readHooks(value: object): Fields {
-  const known = Object.keys(HOOKS);
+  const known = HOOK_NAMES;
   const unknown = Object.keys(value).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const guess = nearest(unknown, known);
     const hint = guess === undefined ? `there are ${known.join(', ')}` : `did you mean ${guess}?`;
     throw new Error(`hooks.${unknown} is not a hook: ${hint}`);
   }
-  const shape = z.object(Object.fromEntries(known.map((name) => [name, isFunction.optional()])));
-  return bound(read(value, shape, 'hooks'), value);
+  return bound(read(value, z.object(optionalFunctions(known)), 'hooks'), value);
 }
 
 /** The fields of a value that a shape names, each read once. */
@@ -403,4 +328,11 @@ function looksLikeZodObject(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (!('safeParse' in value) || typeof value.safeParse !== 'function') return false;
   return 'shape' in value && typeof value.shape === 'object' && value.shape !== null;
+}
+
+function optionalFunctions<Name extends string>(names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, isFunction.optional()])) as Record<
+    Name,
+    z.ZodOptional<typeof isFunction>
+  >;
 }

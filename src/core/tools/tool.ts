@@ -187,9 +187,11 @@ export interface ToolContext {
 /** Header facts for the model: short scalars such as path, lines, size, truncated, exitCode, durationMs. */
 export type ToolMetadata = Readonly<Record<string, string | number | boolean | null>>;
 
+export const TARGET_KINDS = ['file', 'command', 'process', 'message', 'job', 'memory', 'task', 'conversation'] as const;
+
 /** What a call is about: two calls that name the same thing in the same way are about the same. */
 export interface EffectTarget {
-  readonly kind: 'file' | 'command' | 'process' | 'message' | 'job' | 'memory' | 'task' | 'conversation';
+  readonly kind: (typeof TARGET_KINDS)[number];
   /** A path, a command line, a chat, the id of a job, ... */
   readonly target: string;
   /** Its failure is not worth a line: it only looks, as far as its words tell, or the answer says the same. @default false */

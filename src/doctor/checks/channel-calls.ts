@@ -1,6 +1,6 @@
 import { enabledChannels } from '../../core/config/channels.ts';
 import type { ChannelSettings } from '../../core/config/schema/channels.ts';
-import type { Checked } from '../../core/setup/token.ts';
+import type { Checked } from '../../core/setup/platform.ts';
 import { failed, ok, warning, type Check, type Finding } from '../check.ts';
 import type { Scene } from '../scene.ts';
 
@@ -21,21 +21,25 @@ export function channelsOf({ loaded }: Scene, platform: string): readonly (reado
 }
 
 async function tokens(scene: Scene): Promise<readonly Finding[]> {
-  const kinds = scene.program.extensions.flatMap(({ channels = [] }) => channels);
+  const { program, clock } = scene;
+  const kinds = program.extensions.flatMap(({ channels = [] }) => channels);
   const tried = kinds.flatMap(({ kind, setup }) =>
-    channelsOf(scene, kind).map(async ([name, settings]) => (await setup?.tryTokens?.(scene, name, settings)) ?? []),
+    channelsOf(scene, kind).map(async ([name, settings]) => {
+      const { tokens: steps = {} } = (await setup?.platform()) ?? {};
+      return await Promise.all(
+        Object.entries(steps).map(async ([key, { check }]) =>
+          tokenFinding(scene, `channels.${name}.${key}`, await check({ settings, clock })),
+        ),
+      );
+    }),
   );
   return (await Promise.all(tried)).flat();
 }
 
 /** What a platform said of a token. */
-export function tokenFinding<Facts>(
-  { paths, command }: Scene,
-  { name, key, answer, who }: { name: string; key: string; answer: Checked<Facts>; who: (facts: Facts) => string },
-): Finding {
-  const setting = `channels.${name}.${key}`;
+function tokenFinding({ paths, command }: Scene, setting: string, answer: Checked): Finding {
   if (typeof answer !== 'string') {
-    if ('facts' in answer) return ok(`${setting} is right: ${who(answer.facts)}.`);
+    if ('facts' in answer) return ok(`${setting} is right: ${answer.facts.name || 'the app'}.`);
     return warning(`${setting} could not be tried: ${withoutStop(answer.offline)}.`, command('doctor'));
   }
   return failed(

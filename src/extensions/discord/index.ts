@@ -1,4 +1,3 @@
-import { textOption } from '../../core/api-rows.ts';
 import { channelSecret, channelServer, defineExtension, MARKDOWN } from '../../core/api.ts';
 
 /** Discord. docs/discord.md */
@@ -21,18 +20,16 @@ export default defineExtension({
         variables: { token: 'DISCORD_BOT_TOKEN', allowFrom: 'DISCORD_ALLOW_FROM' },
       },
       setup: {
-        title: 'Discord',
-        variable: 'DISCORD_BOT_TOKEN',
-        options: {
-          discordTokenEnv: textOption(
-            '<variable>',
-            'the environment variable that holds the token of your bot on Discord',
-          ),
-          discordOwner: textOption('<id>', 'your Discord user id: it makes you the owner there'),
+        where: 'on Discord',
+        tokens: {
+          token: 'the token of your bot on Discord',
         },
-        prepare: async (world, before, { discordTokenEnv: tokenEnv, discordOwner: owner }) =>
-          (await import('./setup.ts')).setUpDiscord(world, before, { tokenEnv, owner }),
-        tryTokens: async (scene, name, settings) => await (await import('./checks.ts')).tryToken(scene, name, settings),
+        owner: {
+          title: 'your Discord user id',
+          form: /^\d{15,21}$/u,
+          problem: 'An id on Discord is a long number, never a name.',
+        },
+        platform: async () => (await import('./setup.ts')).platform,
       },
       open: async (name, settings) => (await import('./channel.ts')).openDiscord(name, settings),
     },

@@ -302,7 +302,7 @@ class Commands {
     const seconds = Math.min(timeoutSeconds ?? usual, LONGEST_SECONDS);
     const waiting = this.#slots.hold(signal, context.call.id);
     const hasWaited = this.#slots.isWaiting(context.call.id);
-    using _slot = await waiting;
+    using slot = await waiting;
     if ((await context.approval?.changed()) === true) throw new AppError('approval-changed', CHANGED);
     const place = hasWaited ? await findFolder(workspace, cwd) : known;
     if (!('folder' in place) || place.folder !== known.folder) throw new AppError('approval-changed', CHANGED);
@@ -320,7 +320,7 @@ class Commands {
     if (isOnView && landing !== undefined) {
       const busyFolders = (): readonly string[] => this.#options.background?.folders() ?? [];
       const landed = await runOnView(
-        { command, why: whyJudged(known), run, context, busyFolders },
+        { command, why: whyJudged(known), run, context, busyFolders, onEnd: () => slot[Symbol.dispose]() },
         { landing, marks },
         signal,
       ).catch((error: unknown) => {

@@ -20,6 +20,8 @@ export interface LandedCommand {
   readonly run: Omit<CommandOptions, 'signal'>;
   readonly context: Pick<ToolContext, 'call' | 'people'>;
   readonly busyFolders: () => readonly string[];
+  /** Called when the command has ended and its changes haven't landed: a question about them can wait for hours. */
+  readonly onEnd: () => void;
 }
 
 /** What became of a command on a view. */
@@ -53,7 +55,7 @@ const RENAME_NOTE =
  * `runCommand` does; then nothing has landed.
  */
 export async function runOnView(
-  { command, why, run, context, busyFolders }: LandedCommand,
+  { command, why, run, context, busyFolders, onEnd }: LandedCommand,
   { landing, marks }: { readonly landing: Pick<Landing, 'open'>; readonly marks: Marks | undefined },
   signal: AbortSignal,
 ): Promise<Landed> {
@@ -74,6 +76,7 @@ export async function runOnView(
     program: { ...program, environment, mounts: view.over(program.mounts), view: view.mount },
     signal: AbortSignal.any([signal, full.signal]),
   });
+  onEnd();
   const hints = RENAME_FAILED.test(outcome.output) ? [RENAME_NOTE] : [];
   // A process that still runs could write to what has landed.
   if (!outcome.isClean) return { outcome, hasLanded: false, notes: [nothingKept('a process of it may still run')] };

@@ -6,17 +6,8 @@ export interface MetricFacts {
   readonly health: Awaited<ReturnType<App['health']>>;
   /** Of all times of this home. */
   readonly messages: { readonly in: number; readonly out: number };
-  readonly turns: readonly { readonly outcome: string; readonly count: number; readonly seconds: number }[];
-  readonly calls: readonly {
-    /** `provider/model` */
-    readonly model: string;
-    readonly count: number;
-    /** By kind. */
-    readonly tokens: Readonly<Record<string, number>>;
-    /** Of the calls whose price is known. */
-    readonly costUsd: number;
-  }[];
-  readonly tools: readonly { readonly tool: string; readonly outcome: string; readonly count: number }[];
+  /** Of the series in `SUMS`, by their names. */
+  readonly sums: ReadonlyMap<string, readonly Sample[]>;
   /** How PostgreSQL keeps the home, and the moment of that, milliseconds since 1970; null: the folder alone has it. */
   readonly store: (ReturnType<NonNullable<App['stored']['facts']>> & { readonly now: number }) | null;
   readonly process: {
@@ -29,8 +20,19 @@ export interface MetricFacts {
   };
 }
 
+/** What is counted while the process runs: the series and their help. */
+export const SUMS = {
+  assistant_turns_total: 'Turns that ended.',
+  assistant_turn_seconds_total: 'How long they took, all together.',
+  assistant_model_calls_total: 'Calls of a model that were answered.',
+  assistant_model_tokens_total:
+    'Their tokens. "input" counts the whole prompt, "cached" and "cache_write" are parts of it.',
+  assistant_model_cost_usd_total: 'Their cost in US dollars, where the price is known.',
+  assistant_tool_calls_total: 'Calls of a tool: ok, failed, or refused by a rule or a person.',
+} as const;
+
 /** One value of a series, with its labels. */
-type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** The facts in the text format of Prometheus, and its media type. */
 export async function metricsText(facts: MetricFacts): Promise<{ readonly text: string; readonly type: string }> {
@@ -43,7 +45,11 @@ export async function metricsText(facts: MetricFacts): Promise<{ readonly text: 
     const made = new Gauge(options);
     return (labels, value) => made.set(labels, value);
   });
-  activitySeries(facts, counter);
+  counter('assistant_messages_total', 'Messages that came in and went out, of all times of this home.', [
+    [{ direction: 'in' }, facts.messages.in],
+    [{ direction: 'out' }, facts.messages.out],
+  ]);
+  for (const [name, help] of Object.entries(SUMS)) counter(name, help, facts.sums.get(name) ?? []);
   healthSeries(facts, gauge);
   if (facts.store !== null) storeSeries(facts.store, { counter, gauge });
   const { residentBytes, heapBytes, cpuSeconds, lagP99Seconds, lagMaxSeconds } = facts.process;
@@ -76,45 +82,6 @@ function series(
     const add = make({ name, help, labelNames, registers: [registry] });
     for (const [labels, value] of samples) add({ ...labels }, value);
   };
-}
-
-function activitySeries({ messages, turns, calls, tools }: MetricFacts, counter: AddSeries): void {
-  counter('assistant_messages_total', 'Messages that came in and went out, of all times of this home.', [
-    [{ direction: 'in' }, messages.in],
-    [{ direction: 'out' }, messages.out],
-  ]);
-  counter(
-    'assistant_turns_total',
-    'Turns that ended.',
-    turns.map(({ outcome, count }) => [{ outcome }, count]),
-  );
-  counter(
-    'assistant_turn_seconds_total',
-    'How long they took, all together.',
-    turns.map(({ outcome, seconds }) => [{ outcome }, seconds]),
-  );
-  counter(
-    'assistant_model_calls_total',
-    'Calls of a model that were answered.',
-    calls.map(({ model, count }) => [{ model }, count]),
-  );
-  counter(
-    'assistant_model_tokens_total',
-    'Their tokens. "input" counts the whole prompt, "cached" and "cache_write" are parts of it.',
-    calls.flatMap(({ model, tokens }) =>
-      Object.entries(tokens).map(([kind, value]): Sample => [{ model, kind }, value]),
-    ),
-  );
-  counter(
-    'assistant_model_cost_usd_total',
-    'Their cost in US dollars, where the price is known.',
-    calls.map(({ model, costUsd }) => [{ model }, costUsd]),
-  );
-  counter(
-    'assistant_tool_calls_total',
-    'Calls of a tool: ok, failed, or refused by a rule or a person.',
-    tools.map(({ tool, outcome, count }) => [{ tool, outcome }, count]),
-  );
 }
 
 function storeSeries(

@@ -1,4 +1,3 @@
-import { textOption } from '../../core/api-rows.ts';
 import { channelSecret, channelServer, defineExtension, MARKDOWN } from '../../core/api.ts';
 
 /** Slack. docs/slack.md */
@@ -22,25 +21,17 @@ export default defineExtension({
         variables: { botToken: 'SLACK_BOT_TOKEN', appToken: 'SLACK_APP_TOKEN', allowFrom: 'SLACK_ALLOW_FROM' },
       },
       setup: {
-        title: 'Slack',
-        variable: 'SLACK_BOT_TOKEN',
-        options: {
-          slackBotTokenEnv: textOption(
-            '<variable>',
-            'the environment variable that holds the bot token of your app in Slack',
-          ),
-          slackAppTokenEnv: textOption(
-            '<variable>',
-            'the environment variable that holds the app-level token of your app in Slack',
-          ),
-          slackOwner: textOption('<id>', 'your Slack member id: it makes you the owner there'),
+        where: 'in Slack',
+        tokens: {
+          botToken: 'the bot token of your app in Slack',
+          appToken: 'the app-level token of your app in Slack',
         },
-        prepare: async (
-          world,
-          before,
-          { slackBotTokenEnv: botTokenEnv, slackAppTokenEnv: appTokenEnv, slackOwner: owner },
-        ) => (await import('./setup.ts')).setUpSlack(world, before, { botTokenEnv, appTokenEnv, owner }),
-        tryTokens: async (scene, name, settings) => await (await import('./setup.ts')).tryTokens(scene, name, settings),
+        owner: {
+          title: 'your Slack member id',
+          form: /^[UW][A-Z0-9]{5,20}$/u,
+          problem: 'A member id in Slack looks like U0123456789.',
+        },
+        platform: async () => (await import('./setup.ts')).platform,
       },
       open: async (name, settings) => (await import('./channel.ts')).openSlack(name, settings),
     },

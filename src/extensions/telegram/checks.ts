@@ -1,16 +1,6 @@
 import { textIn, type ChannelSettings } from '../../core/api-channels.ts';
-import {
-  channelsOf,
-  failed,
-  isConflict,
-  ok,
-  tokenFinding,
-  type Check,
-  type Finding,
-  type Scene,
-} from '../../core/api-doctor.ts';
-import { askTelegram, openBot } from './setup.ts';
-import { forGrammy, openTransport } from './transport.ts';
+import { channelsOf, failed, isConflict, ok, type Check, type Finding, type Scene } from '../../core/api-doctor.ts';
+import { callTelegram } from './setup.ts';
 
 export const checks: readonly Check[] = [
   {
@@ -22,14 +12,6 @@ export const checks: readonly Check[] = [
     run: pollers,
   },
 ];
-
-/** What Telegram says of the token of a channel. */
-export async function tryToken(scene: Scene, name: string, settings: ChannelSettings): Promise<readonly Finding[]> {
-  using transport = openTransport(scene.clock);
-  const open = (token: string): ReturnType<typeof openBot> => openBot(token, textIn(settings, 'apiRoot'), transport);
-  const answer = await askTelegram(open, String(settings['token']), scene.clock);
-  return [tokenFinding(scene, { name, key: 'token', answer, who: ({ username }) => `@${username}` })];
-}
 
 async function pollers(scene: Scene, signal: AbortSignal): Promise<readonly Finding[]> {
   const found = await Promise.all(channelsOf(scene, 'telegram').map((channel) => poller(scene, channel, signal)));
@@ -50,10 +32,9 @@ async function poller(
       ),
     ];
   }
-  using transport = openTransport(scene.clock);
-  const api = openBot(String(settings['token']), textIn(settings, 'apiRoot'), transport);
+  const asked = callTelegram({ settings, clock: scene.clock }, signal, (api, ended) => api.getWebhookInfo(ended));
   // That it does not answer is what channel.token says.
-  const info = await api.raw.getWebhookInfo(forGrammy(signal)).catch(() => null);
+  const info = await asked.catch(() => null);
   if (info === null) return [];
   if ((info.url ?? '') === '') return [ok(`Nothing else is known to fetch the messages of ${name}.`)];
   return [

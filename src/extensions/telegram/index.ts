@@ -1,4 +1,3 @@
-import { textOption } from '../../core/api-rows.ts';
 import { channelSecret, channelServer, defineExtension, MARKDOWN } from '../../core/api.ts';
 
 /** Telegram. docs/telegram.md */
@@ -21,18 +20,16 @@ export default defineExtension({
         variables: { token: 'TELEGRAM_BOT_TOKEN', allowFrom: 'TELEGRAM_ALLOW_FROM' },
       },
       setup: {
-        title: 'Telegram',
-        variable: 'TELEGRAM_BOT_TOKEN',
-        options: {
-          telegramTokenEnv: textOption(
-            '<variable>',
-            'the environment variable that holds the token of your bot on Telegram',
-          ),
-          telegramOwner: textOption('<id>', 'your numeric Telegram id: it makes you the owner there'),
+        where: 'on Telegram',
+        tokens: {
+          token: 'the token of your bot on Telegram',
         },
-        prepare: async (world, before, { telegramTokenEnv: tokenEnv, telegramOwner: owner }) =>
-          (await import('./setup.ts')).setUpTelegram(world, before, { tokenEnv, owner }),
-        tryTokens: async (scene, name, settings) => await (await import('./checks.ts')).tryToken(scene, name, settings),
+        owner: {
+          title: 'your numeric Telegram id',
+          form: /^\d+$/u,
+          problem: 'An id on Telegram is a number, never a name.',
+        },
+        platform: async () => (await import('./setup.ts')).platform,
       },
       open: async (name, settings) => (await import('./channel.ts')).openTelegram(name, settings),
     },

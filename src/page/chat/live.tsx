@@ -1,12 +1,12 @@
 import { computed } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { conversation } from '../state/app.ts';
-import { liveTurns, withoutHistory, type LiveTurn, type Segment } from '../state/live.ts';
+import type { LiveSegment, LiveTurn } from '../../core/bus/live-turn.ts';
+import { liveTurns } from '../state/live.ts';
 import { GrowingMarkdown } from '../text/markdown.tsx';
 import { shown } from '../text/shown.ts';
 import { Reasoning } from './entry.tsx';
-import { LiveTool } from './tool.tsx';
+import { RunningTool } from './tool.tsx';
 
 /** What the running turns of a conversation say and do. */
 export function Live({ session }: { readonly session: string }): VNode | null {
@@ -25,9 +25,7 @@ export function Live({ session }: { readonly session: string }): VNode | null {
 }
 
 function Turn({ turn }: { readonly turn: LiveTurn }): VNode {
-  const items = conversation.value.items.value;
-  const mine = useMemo(() => items.filter((item) => item.turn === turn.turn), [items, turn.turn]);
-  const segments = withoutHistory(turn.segments, mine);
+  const { segments } = turn;
   const last = segments.at(-1);
   const isQuiet = last === undefined || (last.kind === 'tool' && last.tool.state !== 'running');
   return (
@@ -44,13 +42,13 @@ function Turn({ turn }: { readonly turn: LiveTurn }): VNode {
   );
 }
 
-function SegmentView({ segment }: { readonly segment: Segment }): VNode {
+function SegmentView({ segment }: { readonly segment: LiveSegment }): VNode {
   switch (segment.kind) {
     case 'text':
       return <GrowingMarkdown text={segment.text} />;
     case 'reasoning':
       return <Reasoning text={segment.text} isRunning />;
     case 'tool':
-      return <LiveTool tool={segment.tool} />;
+      return <RunningTool tool={segment.tool} />;
   }
 }

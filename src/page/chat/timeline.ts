@@ -24,19 +24,22 @@ export function timelineOf(known: {
   readonly items: readonly HistoryItem[];
   readonly rows: readonly Row[];
   readonly unsent: readonly Unsent[];
-  /** Turns that are shown as they run. */
-  readonly running?: ReadonlySet<string>;
+  /** Running turns, each with its `since`: they show themselves what they did from then on. */
+  readonly running?: ReadonlyMap<string, number>;
 }): readonly Entry[] {
-  const running = known.running ?? new Set<string>();
-  const said = fromHistory(known.items, running);
-  const other = fromRows(known.items, known.rows, running);
+  const running = known.running ?? new Map<string, number>();
+  const items = known.items.filter(
+    (item) => item.kind === 'user' || item.at < (running.get(item.turn ?? '') ?? Infinity),
+  );
+  const said = fromHistory(items, running);
+  const other = fromRows(items, known.rows, running);
   const merged = [...said, ...other].toSorted((a, b) => a.at - b.at);
   const shownBack = new Set(known.rows.map(({ externalId }) => externalId));
   const mine = known.unsent.filter(({ id }) => !shownBack.has(id)).map(fromUnsent);
   return [...merged, ...mine];
 }
 
-function fromHistory(items: readonly HistoryItem[], running: ReadonlySet<string>): readonly Entry[] {
+function fromHistory(items: readonly HistoryItem[], running: ReadonlyMap<string, number>): readonly Entry[] {
   const results = new Map(items.filter(({ kind }) => kind === 'result').map((item) => [item.callId, item]));
   const calls = new Set(items.filter(({ kind }) => kind === 'call').map(({ callId }) => callId));
   return items.flatMap((item): readonly Entry[] => {
@@ -60,7 +63,7 @@ function fromHistory(items: readonly HistoryItem[], running: ReadonlySet<string>
         return [{ ...base, kind: 'reasoning', text: item.text, item }];
       case 'call': {
         const result = results.get(item.callId);
-        // Its turn shows it as running.
+        // Its turn, which an earlier process began, may run it again.
         if (result === undefined && item.turn !== null && running.has(item.turn)) return [];
         return [{ ...base, kind: 'tool', call: item, ...(result === undefined ? {} : { result }) }];
       }
@@ -74,7 +77,11 @@ function fromHistory(items: readonly HistoryItem[], running: ReadonlySet<string>
 }
 
 /** Messages that no turn has taken, commands, and what did not come from a turn. */
-function fromRows(items: readonly HistoryItem[], rows: readonly Row[], running: ReadonlySet<string>): readonly Entry[] {
+function fromRows(
+  items: readonly HistoryItem[],
+  rows: readonly Row[],
+  running: ReadonlyMap<string, number>,
+): readonly Entry[] {
   const taken = new Set(items.flatMap(({ sources }) => sources ?? []));
   const answered = new Set(items.filter(({ kind }) => kind === 'assistant').map(({ turn }) => turn));
   return rows.flatMap((row): readonly Entry[] => {

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { HistoryItem, RunningTool } from '../../core/gateway/http/wire.ts';
+import type { LiveTool } from '../../core/bus/live-turn.ts';
+import type { HistoryItem } from '../../core/gateway/http/wire.ts';
 import { shown } from '../text/shown.ts';
 import { duration } from '../text/time.ts';
 import { argumentsOf, changeOf, titleOf } from './arguments.ts';
@@ -85,7 +86,7 @@ function Output({ result }: { readonly result: HistoryItem }): VNode {
 }
 
 /** A tool call of a turn that runs. */
-export function LiveTool({ tool }: { readonly tool: RunningTool }): VNode {
+export function RunningTool({ tool }: { readonly tool: LiveTool }): VNode {
   const isFailed = tool.state === 'failed';
   const about =
     tool.state === 'running'

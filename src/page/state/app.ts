@@ -1,11 +1,11 @@
 import { batch, effect, signal, type Signal } from '@preact/signals';
-import type { Row, ServerFrame, WaitingQuestion } from '../../core/gateway/http/wire.ts';
+import type { LiveEvent, Row, ServerFrame, WaitingQuestion } from '../../core/gateway/http/wire.ts';
 import { after } from '../clock.ts';
 import { openFeed } from '../net/feed.ts';
 import { loggedIn, operation } from '../net/http.ts';
-import { loadNewer, loadNewest, newConversation, takeRows, type Conversation } from './conversation.ts';
+import { loadNewer, loadNewest, newConversation, takeLeft, takeRows, type Conversation } from './conversation.ts';
 import { learnAbilities } from './abilities.ts';
-import { dropTurn, hearLive, liveTurns, takeSnapshot } from './live.ts';
+import { hearLive, liveTurns, takeSnapshot } from './live.ts';
 import { main, place } from './place.ts';
 import { forget, sendWaiting } from './unsent.ts';
 
@@ -78,8 +78,8 @@ function hear(frame: ServerFrame): void {
       void loadNewer(conversation.value);
       break;
     case 'live':
-      hearLive(frame.event);
       if (frame.event.type === 'turn-end') void endTurn(frame.event);
+      else hearLive(frame.event);
       break;
     case 'questions':
       questions.value = frame.questions;
@@ -115,15 +115,16 @@ function hearRows(rows: readonly Row[]): void {
   }
 }
 
-type TurnEnd = Extract<Extract<ServerFrame, { type: 'live' }>['event'], { type: 'turn-end' }>;
+type TurnEnd = Extract<LiveEvent, { type: 'turn-end' }>;
 
 async function endTurn(event: TurnEnd): Promise<void> {
   const open = conversation.value;
   if (open.session === event.sessionKey) {
     announcement.value = sentenceAbout(event.result);
-    await loadNewer(open);
+    await (event.items === undefined ? loadNewer(open) : takeLeft(open, event.items));
   }
-  dropTurn(event.turnId);
+  // Until then, the turn shows what it left.
+  hearLive(event);
 }
 
 const MOST_READ_OUT = 600;

@@ -97,15 +97,12 @@ async function newer(open: Conversation): Promise<void> {
   if (open.hasNewer.value) return;
   const last = open.items.value.at(-1);
   if (last === undefined || open.state.value !== 'ready') return await newest(open);
-  const known = new Set(open.items.value.map(({ id }) => id));
   try {
     // A page at a time; more than this many came only to those who were away.
     for (let pages = 0; pages < 4; pages += 1) {
       const from = open.items.value.at(-1)?.entry ?? last.entry;
       const { items, rows, more } = await fetchPage(open, { after: from });
-      const fresh = items.filter(({ id }) => !known.has(id));
-      for (const { id } of fresh) known.add(id);
-      if (fresh.length > 0) open.items.value = [...open.items.value, ...fresh].slice(-MOST_ITEMS);
+      addItems(open, items);
       addRows(open, rows);
       if (!more) return;
     }
@@ -121,6 +118,20 @@ export function takeRows(open: Conversation, rows: readonly Row[]): void {
     open,
     rows.filter(({ session }) => session === open.session),
   );
+}
+
+/** Adds what a turn left, after what is being loaded, which may have been read too early. */
+export async function takeLeft(open: Conversation, items: readonly HistoryItem[]): Promise<void> {
+  await afterOthers(open, async () => {
+    if (open.state.value !== 'ready') await newest(open);
+    else if (!open.hasNewer.value) addItems(open, items);
+  });
+}
+
+function addItems(open: Conversation, items: readonly HistoryItem[]): void {
+  const known = new Set(open.items.value.map(({ id }) => id));
+  const fresh = items.filter(({ id }) => !known.has(id));
+  if (fresh.length > 0) open.items.value = [...open.items.value, ...fresh].slice(-MOST_ITEMS);
 }
 
 /** The messages of the time that is loaded. */

@@ -39,8 +39,8 @@ describe('a message of the page', () => {
     expect(row).toMatchObject({ session: 'web:hello', channel: 'web', kind: 'answer' });
     const said = followed.rows.find(({ direction, chat }) => direction === 'in' && chat === 'hello');
     expect(said).toMatchObject({ kind: 'user', text: 'Hi there', externalId: id });
-    const ends = followed.of('live').flatMap(({ event }) => (event.type === 'turn-end' ? [event] : []));
-    expect(ends.at(-1)).toMatchObject({ sessionKey: 'web:hello', result: { outcome: 'answered' } });
+    const end = await followed.end('Hello from the **model**.');
+    expect(end).toMatchObject({ sessionKey: 'web:hello', result: { outcome: 'answered' } });
   });
 
   test('that is sent twice under one id has one answer', async () => {

@@ -58,6 +58,7 @@ export async function httpWorld(
     },
     bus: { listen: () => ({ [Symbol.dispose]: () => {} }) },
     continued: () => [],
+    left: async () => [],
     questions: () => [],
     main: () => 'web:main',
     health: () => '',

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import type { HistoryPage, Row, ServerFrame, UploadReply } from '../../../src/core/gateway/http/wire.ts';
+import type { HistoryPage, LiveEvent, Row, ServerFrame, UploadReply } from '../../../src/core/gateway/http/wire.ts';
 import { waitFor } from '../../support/wait.ts';
 import type { World } from '../../support/world.ts';
 
@@ -33,6 +33,8 @@ export interface Followed extends Disposable {
   readonly cursor: string;
   /** Waits for a message to a chat whose text has this part. */
   answer(chat: string, part: string): Promise<Row>;
+  /** Waits for the end of the turn with this answer, which comes behind its row. */
+  end(text: string): Promise<LiveEvent>;
 }
 
 let made = 0;
@@ -101,6 +103,10 @@ async function follow(address: string, headers: PageClient['headers'], after?: s
             .find((row) => row.direction === 'out' && row.chat === chat && row.text.includes(part)),
         { what: `“${part}” in ${chat}` },
       ),
+    end: (text) =>
+      waitFor(() => of('live').find(({ event }) => event.type === 'turn-end' && event.result.text === text)?.event, {
+        what: `the end of the turn that answers “${text}”`,
+      }),
     [Symbol.dispose]: () => socket.terminate(),
   };
   await waitFor(() => of('questions').length > 0, { what: 'the first frames' });

@@ -50,7 +50,7 @@ test('who missed more than 500 messages is told of a gap; up to that all of them
 test('a turn that this process continues is told before it says anything here', async () => {
   const world = await httpWorld({}, { watched: { continued: () => [{ session: 'web:main', turn: 'turn-1' }] } });
   const { frames } = await connected(world);
-  const facts = { text: '', reasoning: '', tools: [], status: '' };
+  const facts = { since: world.clock.now(), segments: [], status: '' };
   expect(frames[1]).toMatchObject({ type: 'turns', turns: [{ session: 'web:main', turn: 'turn-1', ...facts }] });
 });
 

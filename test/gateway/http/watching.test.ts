@@ -37,6 +37,7 @@ describe('who comes back', () => {
     await page.say('missed', 'third');
     await second.answer('missed', 'Three.');
     expect(second.rows.map(({ text }) => text)).toEqual(['second', 'Two.', 'third', 'Three.']);
+    await second.end('Three.');
     using third = await page.follow(second.cursor);
     expect(third.frames.map(({ type }) => type)).toEqual(['hello', 'turns', 'questions']);
   });
@@ -89,20 +90,17 @@ describe('a turn that runs', () => {
     await waitFor(() => first.of('live').some(({ event }) => event.type === 'text'), { what: 'the first text' });
     using second = await page.follow();
     const [{ turns } = { turns: [] }] = second.of('turns');
-    expect(turns).toMatchObject(
-      [{ session: 'web:growing', reasoning: 'I think. ', text: /^Piece/u }].map((turn) => ({
-        ...turn,
-        text: expect.stringMatching(turn.text),
-      })),
-    );
-    const [running] = turns;
+    const begun = { kind: 'text', text: expect.stringMatching(/^Piece/u) };
+    const segments = [{ kind: 'reasoning', text: 'I think. ' }, begun];
+    expect(turns).toMatchObject([{ session: 'web:growing', since: 0, segments }]);
+    const said = turns[0]?.segments.at(-1);
     await second.answer('growing', 'Piece by piece it comes to its end.');
     const texts = second.of('live').flatMap(({ event }) => (event.type === 'text' ? [event.text] : []));
-    expect(texts.every((text) => text.startsWith(running?.text ?? 'x'))).toBe(true);
+    expect(texts.every((text) => text.startsWith(said?.kind === 'text' ? said.text : 'x'))).toBe(true);
     // Both tabs saw the same.
     await first.answer('growing', 'Piece by piece it comes to its end.');
-    const ends = [first, second].map((tab) => tab.of('live').at(-1)?.event);
-    expect(ends[0]).toEqual(ends[1]);
+    const ends = [first, second].map((tab) => tab.end('Piece by piece it comes to its end.'));
+    expect(await ends[0]).toEqual(await ends[1]);
     expect(second.rows.every((row) => first.rows.some(({ id }) => id === row.id))).toBe(true);
   });
 
@@ -116,11 +114,51 @@ describe('a turn that runs', () => {
     await waitFor(() => first.of('live').some(({ event }) => event.type === 'tool-end'), { what: 'the tool' });
     using second = await page.follow();
     expect(second.of('turns')[0]?.turns).toMatchObject([
-      { session: 'web:tools', tools: [{ name: 'list_dir', state: 'done', durationMs: expect.any(Number) }] },
+      {
+        session: 'web:tools',
+        segments: [{ kind: 'tool', tool: { name: 'list_dir', state: 'done', durationMs: expect.any(Number) } }],
+      },
     ]);
-    await second.answer('tools', 'Nothing there.');
+    await second.end('Nothing there.');
     using third = await page.follow();
     expect(third.of('turns')[0]?.turns).toEqual([]);
+  });
+
+  test('ends with what it left, the very items of its history', async () => {
+    world.model.reply(
+      { reasoning: 'Where?', text: 'I look.', calls: [{ name: 'list_dir', arguments: { path: '.' } }], delayMs: 200 },
+      'There.',
+      'Gladly.',
+    );
+    using followed = await page.follow();
+    const ends = () =>
+      followed
+        .of('live')
+        .flatMap(({ event }) => (event.type === 'turn-end' && event.sessionKey === 'web:left' ? [event] : []));
+    await page.say('left', 'Look');
+    await page.say('left', 'And be quick');
+    await waitFor(() => ends().length === 1, { what: 'the end of the first turn' });
+    await page.say('left', 'Thank you');
+    await waitFor(() => ends().length === 2, { what: 'the end of the second turn' });
+    const { items } = await page.history('web:left');
+    expect(ends().map((end) => end.items?.map(({ kind }) => kind))).toEqual([
+      ['user', 'reasoning', 'assistant', 'call', 'result', 'user', 'assistant'],
+      ['user', 'assistant'],
+    ]);
+    expect(ends().flatMap((end) => end.items ?? [])).toEqual(items);
+    await page.say('left', '/usage');
+    await waitFor(() => ends().length === 3, { what: 'the end of the command' });
+    expect(ends()[2]?.items).toEqual([]);
+  });
+
+  test('that left more than a frame should have ends without it', async () => {
+    const note = 'x'.repeat(19_000);
+    const calls = Array.from({ length: 11 }, (_, n) => ({ name: 'read_file', arguments: { path: `${n}.txt`, note } }));
+    world.model.reply({ calls }, 'Enough.');
+    using followed = await page.follow();
+    await page.say('large', 'Read much');
+    expect(await followed.end('Enough.')).not.toHaveProperty('items');
+    expect((await page.history('web:large')).items.at(-1)).toMatchObject({ text: 'Enough.' });
   });
 
   test('of another channel is seen too', async () => {

@@ -1,11 +1,12 @@
 import * as z from 'zod';
+import type { HookName } from './hooks.ts';
 import { misfit } from '../../util/misfit.ts';
 
 const text = z.string();
 const key = z.string().min(1);
 const object = z.custom((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'an object');
-const role = z.enum(['owner', 'trusted', 'guest']);
-const media = z.array(z.looseObject({ kind: key, mediaType: text, path: text }));
+export const role = z.enum(['owner', 'trusted', 'guest']);
+export const media = z.array(z.looseObject({ kind: key, mediaType: text, path: text }));
 const scalar = z.union([text, z.number(), z.boolean(), z.null()], 'a text, a number, true, false or null');
 
 const inbound = z.looseObject({
@@ -61,7 +62,7 @@ const request = z.looseObject({
   maxOutputTokens: z.number().positive(),
 });
 
-const result = z.looseObject({
+export const result = z.looseObject({
   title: text,
   output: text,
   metadata: z.record(text, scalar),
@@ -82,24 +83,30 @@ function decisionAbout(value: z.ZodType): z.ZodType {
   );
 }
 
-/** The form of a hook's answer, by stage. `undefined` is always allowed. Stages that run after a turn have no answer. */
+/** The form of a hook's answer, by stage. `undefined` is always allowed. Null: it has no answer that is looked at here. */
 const VALUES = {
   session: key,
+  admit: decisionAbout(inbound),
   loadState: object,
   prompt: z.array(text),
   model: key,
-  onError: key,
-  admit: decisionAbout(inbound),
   beforeModel: decisionAbout(request),
   beforeTool: decisionAbout(z.looseObject({ name: key, arguments: text })),
   afterTool: decisionAbout(result),
   render: decisionAbout(text),
+  runModel: null,
+  onError: key,
   dispatch: decisionAbout(outbound),
-} as const;
+  saveState: null,
+  turnEnd: null,
+} satisfies Record<HookName, z.ZodType | null>;
+
+export const HOOK_NAMES = Object.keys(VALUES);
 
 /** Throws an error of one sentence, which names the wrong field, when an answer does not have the form of its stage. */
-export function checkHookValue(hook: keyof typeof VALUES, answer: unknown): void {
-  if (answer === undefined) return;
-  const wrong = misfit(answer, VALUES[hook], 'its answer');
+export function checkHookValue(hook: HookName, answer: unknown): void {
+  const { [hook]: form } = VALUES;
+  if (answer === undefined || form === null) return;
+  const wrong = misfit(answer, form, 'its answer');
   if (wrong !== null) throw new Error(wrong);
 }

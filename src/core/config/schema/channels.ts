@@ -108,7 +108,7 @@ export type ChannelSettings = z.output<typeof entry>;
 const entry = z.looseObject(base);
 
 /** A text that a kind has of its own in an entry, such as an address; null: it is not set. */
-export function textIn(settings: ChannelSettings | undefined, key: string): string | null {
+export function textIn(settings: Readonly<Record<string, unknown>> | undefined, key: string): string | null {
   const value = settings?.[key];
   return typeof value === 'string' ? value : null;
 }

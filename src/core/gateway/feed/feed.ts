@@ -1,12 +1,16 @@
 import type { MessageBus } from '../../bus/bus.ts';
+import { followed, startedTurn, type LiveSegment, type LiveTurn } from '../../bus/live-turn.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { Row, RunningTurn, ServerFrame, WaitingQuestion } from '../http/wire.ts';
-import { RunningTurns } from './running-turns.ts';
+import type { HistoryItem, LiveEvent, Row, ServerFrame, TurnEnd, WaitingQuestion } from '../http/wire.ts';
 
 /** Who missed more messages than this fetches anew what is shown. */
 const MOST_MISSED = 500;
 const PAGE = 100;
+/** Running turns that are remembered; the oldest are forgotten. */
+const MOST_TURNS = 200;
+/** A snapshot has the diffs and the reasoning of this many newest segments of a turn. */
+const WHOLE_SEGMENTS = 50;
 /** How often is looked for what changes without an event, while someone watches. */
 const LOOK_MS = 5_000;
 const SOON_MS = 50;
@@ -26,7 +30,9 @@ export interface FeedOptions {
   };
   readonly bus: Pick<MessageBus, 'listen'>;
   /** Turns of an earlier process that this one continues; asked for once. */
-  readonly continued: () => readonly Pick<RunningTurn, 'session' | 'turn'>[];
+  readonly continued: () => readonly Pick<LiveTurn, 'session' | 'turn'>[];
+  /** What an ended turn left in the history of its session; undefined: it has to be fetched. */
+  readonly left: (end: TurnEnd) => Promise<readonly HistoryItem[] | undefined>;
   readonly questions: () => readonly WaitingQuestion[];
   /** What tools of extensions may change. */
   readonly ownChanges: readonly string[];
@@ -42,13 +48,13 @@ export interface FeedOptions {
 /** Someone who watches. */
 export interface Watcher {
   frame(frame: ServerFrame): void;
-  live(event: OutboundEvent): void;
+  live(event: LiveEvent): void;
 }
 
 /** What happens in the assistant, for those who watch: durable messages after their cursor, then what is going on. */
 export class Feed implements Disposable {
   readonly #options: FeedOptions;
-  readonly #running: RunningTurns;
+  readonly #running = new Map<string, LiveTurn>();
   readonly #watchers = new Set<Watcher>();
   readonly #listening: Disposable;
   /** While someone watches. */
@@ -58,10 +64,13 @@ export class Feed implements Disposable {
   #questions = '';
   #health = '';
   #soon: Disposable | undefined;
+  /** Tells the ends of turns in order. */
+  #ends: Promise<void> = Promise.resolve();
 
   constructor(options: FeedOptions) {
     this.#options = options;
-    this.#running = new RunningTurns(() => options.clock.now(), options.continued());
+    const since = options.clock.now();
+    for (const turn of options.continued()) this.#running.set(turn.turn, { ...startedTurn(turn, since), since });
     this.#listening = options.bus.listen((event) => this.#happened(event));
   }
 
@@ -72,7 +81,7 @@ export class Feed implements Disposable {
     const { version, startedAt, main } = this.#options;
     watcher.frame({ type: 'hello', version, cursor: cursor ?? cursorOf(this.#head), startedAt, main: main() });
     if (cursor !== null) this.#catchUp(placeOf(cursor), watcher);
-    watcher.frame({ type: 'turns', turns: this.#running.list() });
+    watcher.frame({ type: 'turns', turns: Array.from(this.#running.values(), inSnapshot) });
     watcher.frame({ type: 'questions', questions: this.#options.questions() });
     this.#watchers.add(watcher);
     return {
@@ -154,12 +163,31 @@ export class Feed implements Disposable {
   }
 
   #happened(event: OutboundEvent): void {
-    this.#running.take(event);
+    if (event.type !== 'turn-end' || this.#open === undefined) this.#tell(event);
+    else this.#ends = this.#ends.then(() => this.#ended(event));
+  }
+
+  /** Until what it left is read, a turn counts as running, so that who connects meanwhile is told of its end. */
+  async #ended(event: TurnEnd): Promise<void> {
+    const items = await this.#options.left(event);
+    this.#tell({ ...event, ...(items === undefined ? {} : { items }) });
+  }
+
+  #tell(event: LiveEvent): void {
+    this.#follow(event);
     if (this.#open === undefined) return;
     for (const watcher of this.#watchers) watcher.live(event);
     if (event.type === 'tool-end') this.changed('memory', 'files', 'skills', ...this.#options.ownChanges);
     if (event.type === 'turn-end') this.changed('sessions', 'usage');
     if (event.type === 'tool-start' || event.type === 'tool-end' || event.type === 'turn-end') this.lookSoon();
+  }
+
+  #follow(event: OutboundEvent): void {
+    const { turnId } = event;
+    if (event.type === 'turn-end') this.#running.delete(turnId);
+    else this.#running.set(turnId, followed(this.#running.get(turnId), event, this.#options.clock.now()));
+    const [oldest] = this.#running.keys();
+    if (this.#running.size > MOST_TURNS && oldest !== undefined) this.#running.delete(oldest);
   }
 
   #look(): void {
@@ -177,6 +205,18 @@ export class Feed implements Disposable {
   #all(frame: ServerFrame): void {
     for (const watcher of this.#watchers) watcher.frame(frame);
   }
+}
+
+/** A turn for those who connect in its middle. What makes a long turn large is left out of its older part. */
+function inSnapshot(turn: LiveTurn): LiveTurn {
+  const newest = turn.segments.length - WHOLE_SEGMENTS;
+  const segments = turn.segments.flatMap((segment, at): readonly LiveSegment[] => {
+    if (at >= newest) return [segment];
+    if (segment.kind !== 'tool') return segment.kind === 'text' ? [segment] : [];
+    const { diff: _, ...tool } = segment.tool;
+    return [{ kind: segment.kind, tool }];
+  });
+  return { ...turn, segments };
 }
 
 function cursorOf({ inbound, outbound }: Place): string {

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import type { OutboundEvent } from '../../bus/messages.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Feed, Watcher } from '../feed/feed.ts';
-import type { ServerFrame } from './wire.ts';
+import type { LiveEvent, ServerFrame } from './wire.ts';
 
 /** Open at once; a browser that is refused tries again. */
 const MOST_SOCKETS = 64;
@@ -115,7 +114,7 @@ class SocketWatcher implements Watcher, Disposable {
   readonly #client: WebSocket;
   readonly #clock: Clock;
   /** By turn and kind. */
-  readonly #late = new Map<string, OutboundEvent>();
+  readonly #late = new Map<string, LiveEvent>();
   #timer: Disposable | undefined;
 
   constructor(client: WebSocket, clock: Clock) {
@@ -127,7 +126,7 @@ class SocketWatcher implements Watcher, Disposable {
     this.#send(textOf(frame, frame));
   }
 
-  live(event: OutboundEvent): void {
+  live(event: LiveEvent): void {
     if (event.type === 'text' || event.type === 'reasoning' || event.type === 'status') {
       this.#late.set(`${event.turnId} ${event.type}`, event);
       this.#timer ??= this.#clock.timer(waitFor(event), () => this.#flush());
@@ -158,7 +157,7 @@ class SocketWatcher implements Watcher, Disposable {
     for (const event of events) this.#sendLive(event);
   }
 
-  #sendLive(event: OutboundEvent): void {
+  #sendLive(event: LiveEvent): void {
     this.#send(textOf({ type: 'live', event }, event));
   }
 

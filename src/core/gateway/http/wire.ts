@@ -1,3 +1,4 @@
+import type { LiveTurn } from '../../bus/live-turn.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
 import type { SessionItem } from '../../session/items.ts';
 
@@ -145,31 +146,6 @@ export interface Row {
   readonly from?: string;
 }
 
-/** A turn that runs, as far as it is known to those who watch now. */
-export interface RunningTurn {
-  readonly session: string;
-  readonly turn: string;
-  readonly startedAt: number;
-  /** Of the newest model call, so far. */
-  readonly text: string;
-  readonly reasoning: string;
-  /** The newest 50. */
-  readonly tools: readonly RunningTool[];
-  /** One line about what it does; '': nothing is known. */
-  readonly status: string;
-}
-
-export interface RunningTool {
-  readonly callId: string;
-  readonly name: string;
-  readonly title: string;
-  readonly state: 'running' | 'done' | 'failed';
-  readonly startedAt: number;
-  readonly durationMs?: number;
-  readonly diff?: string;
-  readonly problem?: string;
-}
-
 /** A question that waits for a person. */
 export interface WaitingQuestion {
   readonly code: string;
@@ -196,6 +172,14 @@ export interface Hello {
   readonly main: string;
 }
 
+export type TurnEnd = Extract<OutboundEvent, { type: 'turn-end' }>;
+
+/** An event of a running turn; its end has what the turn left in the history. */
+export type LiveEvent =
+  | Exclude<OutboundEvent, TurnEnd>
+  /** `items`: as `GET …/history` has them. @default too large for a frame, or unreadable: fetch them */
+  | (TurnEnd & { readonly items?: readonly HistoryItem[] });
+
 /** The frames of `GET /ws?after=<cursor>`; the client sends none. */
 export type ServerFrame =
   /** The first frame. */
@@ -205,9 +189,9 @@ export type ServerFrame =
   /** Too many messages were missed: fetch anew what is shown. */
   | { readonly type: 'gap'; readonly cursor: string }
   /** All turns that run, once after what was missed. */
-  | { readonly type: 'turns'; readonly turns: readonly RunningTurn[] }
+  | { readonly type: 'turns'; readonly turns: readonly LiveTurn[] }
   /** `text` and `reasoning` are cumulative; events in between may be left out. */
-  | { readonly type: 'live'; readonly event: OutboundEvent }
+  | { readonly type: 'live'; readonly event: LiveEvent }
   | { readonly type: 'questions'; readonly questions: readonly WaitingQuestion[] }
   /** `what` may be different now, such as `memory`, for those who show it. */
   | { readonly type: 'changed'; readonly what: string };

@@ -9,6 +9,19 @@ export interface TaintBits {
 /** Targets of a write that has effects after the conversation. */
 export type LastingTarget = 'memory' | 'bootstrap' | 'skills' | 'cron' | 'mcp' | 'config';
 
+/** The actions of which nothing else has to be known. */
+const PLAIN_ACTIONS = [
+  'search-web',
+  'foreign-tool',
+  'message-other-chat',
+  'networked-exec',
+  'show-to-group',
+  'irreversible',
+  'other',
+] as const;
+
+export const ACTION_KINDS = ['fetch-url', 'page-input', 'lasting-write', ...PLAIN_ACTIONS] as const;
+
 /** What a call does, as `taintDecision` needs it. */
 export type TaintAction =
   | {
@@ -22,16 +35,7 @@ export type TaintAction =
     }
   | { readonly kind: 'page-input'; /** The configuration allows its host. */ readonly hostAllowed: boolean }
   | { readonly kind: 'lasting-write'; readonly target: LastingTarget }
-  | {
-      readonly kind:
-        | 'search-web'
-        | 'foreign-tool'
-        | 'message-other-chat'
-        | 'networked-exec'
-        | 'show-to-group'
-        | 'irreversible'
-        | 'other';
-    };
+  | { readonly kind: (typeof PLAIN_ACTIONS)[number] };
 
 export type TaintDecision =
   | { readonly decision: 'allow' }
