@@ -128,14 +128,12 @@ export class Conversation implements Disposable {
   async replay(): Promise<void> {
     this.#held = [];
     this.attach();
-    const exported = await this.#editor.assistant
-      .call('sessionsExport', { session: this.#key, format: 'json' })
-      .catch((error: unknown) => {
-        // Nothing was said in it yet.
-        if (error instanceof AppError && error.code === 'session-unknown') return null;
-        throw error;
-      });
-    for (const step of exported === null ? [] : replayOf(exported.text, this.#updates)) this.#send(step);
+    const events = await this.#editor.assistant.call('sessionsRead', { session: this.#key }).catch((error: unknown) => {
+      // Nothing was said in it yet.
+      if (error instanceof AppError && error.code === 'session-unknown') return [];
+      throw error;
+    });
+    for (const step of replayOf(events, this.#updates)) this.#send(step);
     const held = this.#held;
     this.#held = undefined;
     for (const take of held) take();

@@ -1,33 +1,15 @@
-import * as z from 'zod';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
+import type { SessionEvent } from '../core/session/session-log.ts';
 import { oneLine, cut } from '../core/util/text.ts';
 import { kindOf } from './tool-kinds.ts';
 import { text, type Step, type Updates } from './updates.ts';
-
-/** What `sessionsExport` writes as JSON, as far as it is read here. */
-const exported = z.object({
-  events: z.array(
-    z.object({
-      turn: z.string().nullable(),
-      kind: z.enum(['user', 'assistant', 'call', 'result', 'mark']),
-      name: z.string().optional(),
-      call: z.string().optional(),
-      text: z.string(),
-      isError: z.boolean().optional(),
-      isTakenBack: z.boolean().optional(),
-    }),
-  ),
-});
-
-type Event = z.output<typeof exported>['events'][number];
 
 const LONGEST_TITLE = 120;
 /** Characters of a tool's result. */
 const LONGEST_RESULT = 4_000;
 
 /** A conversation as updates, oldest first; `updates` is told what the editor has then. What was taken back is left out. */
-export function replayOf(json: string, updates: Updates): readonly Step[] {
-  const { events } = exported.parse(JSON.parse(json));
+export function replayOf(events: readonly SessionEvent[], updates: Updates): readonly Step[] {
   const shown = events.filter(({ isTakenBack }) => isTakenBack !== true);
   const edits = new Set(
     shown.flatMap(({ kind, name = '', call }) => (kind === 'call' && kindOf(name) === 'edit' ? [call] : [])),
@@ -41,7 +23,7 @@ export function replayOf(json: string, updates: Updates): readonly Step[] {
   );
 }
 
-function replayed(event: Event, updates: Updates): readonly SessionUpdate[] {
+function replayed(event: SessionEvent, updates: Updates): readonly SessionUpdate[] {
   const { kind, turn, name = '', call = '', isError = false } = event;
   switch (kind) {
     case 'user':

@@ -1,8 +1,8 @@
 /** For running recorded turns again: a turn with a given model, the file that holds one, and what its requests were made of. */
 export { runGivenTurn } from './agent/replay/given-turn.ts';
 export type { TurnPlan } from './agent/replay/given-turn.ts';
-export { callsOf, formatTrace, readTrace } from './agent/replay/trace-file.ts';
-export type { LineOf, RecordedCall, TraceFile, TraceLine, TraceProviders } from './agent/replay/trace-file.ts';
+export { formatTrace, readTrace } from './agent/replay/trace-file.ts';
+export type { LineOf, TraceFile, TraceLine, TraceProviders } from './agent/replay/trace-file.ts';
 export type { ChosenModel } from './agent/turn/current-turn.ts';
 export { changedAsSent, rebuildRequest } from './agent/turn/rebuild-request.ts';
 export { createModels, fullName } from './assistant/models.ts';

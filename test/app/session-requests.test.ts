@@ -107,6 +107,7 @@ test('a conversation can be exported as Markdown and as JSON', async () => {
   expect(md.text).toMatch(/^# telegram:42\n\n## .* you\n\nWhich colour\?\n\n## .* assistant\n\nBlue\.\n$/u);
   const { text } = await world.assistant.call('sessionsExport', { session, format: 'json' });
   expect(JSON.parse(text)).toMatchObject({ session, events: [{ kind: 'user' }, { kind: 'assistant', text: 'Blue.' }] });
+  expect(await world.assistant.call('sessionsRead', { session })).toEqual(JSON.parse(text).events);
   const unknown = world.assistant.call('sessionsExport', { session: 'telegram:7', format: 'md' });
   expect((await failureOf(unknown)).code).toBe('session-unknown');
   const { sessions } = await world.assistant.call('sessionsList', { limit: 5 });

@@ -64,6 +64,7 @@ test('the trace of a turn has each attempt, model call and tool call in order, w
     { kind: 'tool', name: 'list_dir', isError: false, approved: false, output: expect.stringContaining('entries=1') },
     { kind: 'model', tokens: { input: 130, cached: 100, output: 3 }, stopReason: 'stop', text: 'Nothing special.' },
   ]);
+  expect(trace.steps[1]?.tookMs).toBeGreaterThan(0);
   const ends = trace.steps.map(({ at }) => at);
   expect(ends).toEqual(ends.toSorted((a, b) => a - b));
   expect(ends.at(-1)).toBeLessThanOrEqual(trace.endedAt ?? 0);

@@ -30,14 +30,14 @@ const NAMES: Readonly<Record<string, string>> = {
     'argumentsObject argumentsText AskedWindow AssistantPart brokenStream clientsFor configuredWindow countText createWatchedFetch DeadlineError deadlinesOf DONE EMPTY_ANSWER endpointFetch EndpointOptions ErrorContext Exchange failureIn Fetch forThinking imagesOf isJson isLengthReason isLocalAddress isRefusalReason laterUsage legalArguments malformedAnswer ModelError ModelEvent ModelMessage ModelRequest ModelResponse ModelToolCall nameErrors noUsage openProvider outputText perExchange perObject presetOf Provider providerAddressOf ProviderConfig questionsTo Quirks readablePart readUsage ReasoningPart rootOf sdkProvider sdkTimeout serverId StopReason streamCall systemMessage tokensOfText ToolChoice ToolMessage ToolSpec Usage UserPart Vendor VendorPlace versionIn WindowQuestion WireBody wireJson wireName WireRequest wireRequest withImagesRead withQuirks withTextCalls',
   'api-proxy.ts': 'startGuardedProxy',
   'api-replay.ts':
-    'CallRecord callsOf changedAsSent ChosenModel createModels createProviders createRedactor entriesOfTurn EntryDraft formatTrace fullName LineOf MODEL_ERROR_KINDS ownName Pricing Providers readTail readTape readTrace rebuildRequest RecordedCall Redact renderResult runGivenTurn silentLog StoredImage systemClock TraceFile TraceLine TraceProviders TurnPlan unknownTurn',
+    'CallRecord changedAsSent ChosenModel createModels createProviders createRedactor entriesOfTurn EntryDraft formatTrace fullName LineOf MODEL_ERROR_KINDS ownName Pricing Providers readTail readTape readTrace rebuildRequest Redact renderResult runGivenTurn silentLog StoredImage systemClock TraceFile TraceLine TraceProviders TurnPlan unknownTurn',
   'api-rows.ts': 'argument choice commandRow flagOption GroupPart numberOption textOption textsOption',
   'api-sandbox.ts':
     'ByteLines createSandbox EnclosedProcess findProgram GuardedProxyOptions packageRemedy probeSandbox Program runEnclosed Sandbox SendingRequest',
   'api-settings.ts': 'httpUrl modelReference text textMap texts',
   'api-setup.ts': 'Bot BotFacts Checked CodeSender packageFile Platform Setting setUpHere setUpRunning SetupWorld',
   'api-tables.ts': 'added Aged Database Journal Migration Row Sweep Swept SweptJournal Tables unfinishedTurn',
-  'api-tapes.ts': 'EntryOf MessageEntry TapeEntry',
+  'api-tapes.ts': 'AssistantEntry CallNote EntryOf ModelCall TapeEntry TapeTurn ToolEntry ToolResultStep turnOf',
   'api-terminal.ts':
     'ApprovalQuestion ApprovalReply AssistantPort AttachedMessage attribute characters ConnectionWatcher Conversation createRedactor inlineSpans isDumb jsonText LineHistory LONGEST_MARKDOWN lookOf NotSentError OutboundEvent paint parseMarkdown Piece ReconnectingAssistant rowWidth seconds SendInput TerminalLook textWidth Tone TurnSummary wrapAnywhere wrapped wrapWords',
   'api-time.ts':

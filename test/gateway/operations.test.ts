@@ -24,6 +24,7 @@ const CORE: { readonly [Name in keyof CoreOperations]: RequestParams<Name> } = {
   filesRestore: { name: 'SOUL.md', id: 'nothing' },
   sessionsList: { limit: 1 },
   sessionsExport: { session: 'telegram:nobody', format: 'md' },
+  sessionsRead: { session: 'telegram:nobody' },
   pageLink: {},
   skillsList: {},
   skillsSet: { name: 'nothing', enabled: true },

@@ -2,10 +2,11 @@ import type { App } from '../../core/app.ts';
 import type { FeedOptions } from '../../core/gateway/feed/feed.ts';
 import type { ServedHistory } from '../../core/gateway/http/history.ts';
 import type { EntryPage, HistoryItem, HistoryPage, HistoryUsage } from '../../core/gateway/http/wire.ts';
-import { isOlderTurn, saidIn, type EntryOf, type MessageEntry, type TapeEntry } from '../../core/session/entry.ts';
+import { isOlderTurn, type EntryOf, type TapeEntry } from '../../core/session/entry.ts';
+import { itemsOf } from '../../core/session/items.ts';
 import { hasTape, readTape } from '../../core/session/reader.ts';
 import { AppError } from '../../core/util/errors.ts';
-import { markOf, unknownSession } from '../../core/session/session-log.ts';
+import { unknownSession } from '../../core/session/session-log.ts';
 import { besideTape } from './watching.ts';
 import { cut } from '../../core/util/text.ts';
 
@@ -47,7 +48,7 @@ export function historyOf(app: App): ServedHistory & Pick<FeedOptions, 'left'> {
       if (!(await hasTape(folder, session))) throw unknownSession(session);
       for await (const found of readTape(folder, session)) {
         if (found.id !== entry) continue;
-        const items = itemsOf(found);
+        const items = historyItems(found);
         const one = item === undefined ? items[0] : items.find(({ id }) => id === item);
         if (one !== undefined) return textPage(one.text, offset);
       }
@@ -156,7 +157,7 @@ class Reading {
     if (entry.kind === 'turn-end') this.#end = entry;
     if (entry.kind === 'turn-start') this.#began(entry);
     const isTakenBack = entry.turn !== null && this.#takenBack.has(entry.turn);
-    for (const item of itemsOf(entry).toReversed()) {
+    for (const item of historyItems(entry).toReversed()) {
       const usage = this.#usageFor(item);
       this.#found.push({
         ...cutItem(item),
@@ -197,46 +198,7 @@ function cutItem(item: HistoryItem): HistoryItem {
 }
 
 /** What an entry means to people, in order, with whole texts. */
-function itemsOf(entry: TapeEntry): readonly HistoryItem[] {
-  const facts = { entry: entry.id, turn: entry.turn, at: entry.at };
-  const drafts = entry.kind === 'message' ? messageItems(entry) : markItems(entry);
-  return drafts.map((draft, n) => ({ id: `${entry.id}.${n}`, ...facts, ...draft }));
-}
-
-type Draft = Omit<HistoryItem, 'id' | 'entry' | 'turn' | 'at'>;
-
-function markItems(entry: TapeEntry): readonly Draft[] {
-  const text = markOf(entry);
-  return text === null ? [] : [{ kind: 'mark', text }];
-}
-
-function messageItems(entry: MessageEntry): readonly Draft[] {
-  switch (entry.role) {
-    case 'tool': {
-      const { name, output, isError, callId, images = [] } = entry;
-      const item: Draft = { kind: 'result', name, callId, text: output };
-      return [{ ...item, ...(isError ? { isError: true as const } : {}), ...shown(images) }];
-    }
-    case 'user': {
-      // Notes of the program to the model stand between messages of people.
-      if (entry.sources.length === 0) return [];
-      const images = entry.content.flatMap((part) => (part.type === 'image' ? [part] : []));
-      return [{ kind: 'user', text: saidIn(entry), sources: entry.sources, ...shown(images) }];
-    }
-    case 'assistant':
-      return entry.content.flatMap((part): readonly Draft[] => {
-        switch (part.type) {
-          case 'text':
-            return part.text.trim() === '' ? [] : [{ kind: 'assistant', text: part.text }];
-          case 'reasoning':
-            return part.text.trim() === '' ? [] : [{ kind: 'reasoning', text: part.text }];
-          case 'tool-call':
-            return [{ kind: 'call', name: part.name, callId: part.callId, text: part.arguments }];
-        }
-      });
-  }
-}
-
-function shown(images: readonly { readonly hash: string }[]): Pick<HistoryItem, 'images'> {
-  return images.length === 0 ? {} : { images: images.map(({ hash }) => hash) };
+function historyItems(entry: TapeEntry): readonly HistoryItem[] {
+  const { id, turn, at } = entry;
+  return itemsOf(entry).map((item, n) => ({ id: `${id}.${n}`, entry: id, turn, at, ...item }));
 }

@@ -1,9 +1,10 @@
-import { saidIn, type MessageEntry, type TapeEntry } from '../../core/session/entry.ts';
+import { saidIn, type TapeEntry } from '../../core/session/entry.ts';
+import { turnOf, type ToolCall } from '../../core/session/turns.ts';
 import type { Skill } from '../../core/skills/skill.ts';
 import { BATCH } from '../../core/tools/batch.ts';
 import { ownName } from '../../core/tools/registry/tool-table.ts';
 import { AppError } from '../../core/util/errors.ts';
-import { callsOf, readTrace } from '../../core/agent/replay/trace-file.ts';
+import { readTrace } from '../../core/agent/replay/trace-file.ts';
 import type { Trial } from './trial.ts';
 import { parsed, type TrialCall } from './watch.ts';
 
@@ -20,19 +21,19 @@ export async function recordedTrial(
 ): Promise<RecordedTrial> {
   const { head, lines } = await readTrace(file);
   const entries = lines.flatMap((line) => (line.kind === 'entry' && line.entry.turn === head.turn ? [line.entry] : []));
-  const end = entries.find((entry) => entry.kind === 'turn-end');
+  const { end, steps, toolCalls, notes } = turnOf(entries);
   if (end === undefined) {
     throw new AppError('trace-incomplete', `The trace holds no whole turn: the end of turn ${head.turn} is not in it.`);
   }
-  const asked = entries.find((entry) => entry.kind === 'message' && entry.role === 'user');
+  const asked = steps.find(({ kind }) => kind === 'message');
   return {
-    prompt: asked === undefined ? '' : saidIn(asked),
+    prompt: asked?.kind === 'message' ? saidIn(asked.entry) : '',
     trial: {
       answer: end.answer,
       failed: end.outcome === 'failed' || end.outcome === 'stopped',
       activated: always || entries.some((entry) => skillsOf(entry).includes(name)),
-      calls: entries.flatMap((entry) => madeIn(entry, entries)),
-      requests: callsOf(entries, head.turn).length,
+      calls: toolCalls.flatMap(madeBy),
+      requests: notes.length,
       usage: end.usage,
       costUsd: end.costUsd,
       model: end.model,
@@ -45,22 +46,11 @@ function skillsOf(entry: TapeEntry): readonly string[] {
   return entry.kind === 'message' && entry.role !== 'assistant' ? (entry.skills ?? []) : [];
 }
 
-function madeIn(entry: TapeEntry, entries: readonly TapeEntry[]): readonly TrialCall[] {
-  if (entry.kind !== 'message' || entry.role !== 'assistant') return [];
-  return entry.content.flatMap((part) => {
-    if (part.type !== 'tool-call') return [];
-    const result = entries.find((one): one is ToolEntry => isResult(one) && one.callId === part.callId);
-    const outcome = { output: result?.output ?? '', isError: result?.isError ?? true, instead: null };
-    const given = parsed(part.arguments);
-    const call = { tool: ownName(part.name), arguments: given, ...outcome };
-    return [call, ...(call.tool === BATCH ? partsOf(given).map((inner) => ({ ...inner, ...outcome })) : [])];
-  });
-}
-
-type ToolEntry = Extract<MessageEntry, { role: 'tool' }>;
-
-function isResult(entry: TapeEntry): entry is ToolEntry {
-  return entry.kind === 'message' && entry.role === 'tool';
+function madeBy({ asked, result }: ToolCall): readonly TrialCall[] {
+  const outcome = { output: result?.output ?? '', isError: result?.isError ?? true, instead: null };
+  const given = parsed(asked.arguments);
+  const call = { tool: ownName(asked.name), arguments: given, ...outcome };
+  return [call, ...(call.tool === BATCH ? partsOf(given).map((inner) => ({ ...inner, ...outcome })) : [])];
 }
 
 /** The calls inside of a batch; their results are not apart on the tape. */

@@ -6,6 +6,7 @@ import type { AssistantPort } from '../gateway/assistant-port.ts';
 import { externalIdOf, streamOf } from '../gateway/local-assistant.ts';
 import { MODEL_ERROR_KINDS } from '../providers/provider.ts';
 import type { TapeEntry } from '../session/entry.ts';
+import { turnOf } from '../session/turns.ts';
 import type { MediaStore } from '../storage/media.ts';
 import { imageType } from '../files/text.ts';
 import { AppError } from '../util/errors.ts';
@@ -31,7 +32,7 @@ export function createRuns(app: App, port: Pick<AssistantPort, 'open'>): Runs {
       provider: model?.split('/', 1)[0] ?? null,
       errorKind: errorKind === null ? null : kindOf(errorKind),
       media: turnId === null ? [] : filesOf(journal, turnId),
-      toolCalls: toolCallsOf(entries, live === undefined ? [] : toolsOf(live)),
+      toolCalls: toolCallsOf(turnOf(entries), live === undefined ? [] : toolsOf(live)),
     };
   };
 

@@ -1,24 +1,15 @@
 import type { LiveTool } from '../bus/live-turn.ts';
-import type { TapeEntry } from '../session/entry.ts';
+import type { TapeTurn } from '../session/turns.ts';
 import type { RunToolCall } from './run.ts';
 
 /**
- * The calls of a turn by its entries on the tape, those inside of a batch after it. `tools`: as its live events told them,
- * which know how long each call took and what it is called.
+ * The calls of a turn on the tape, those inside of a batch after it. `tools`: as its live events told them, which know how
+ * long each call took and what it is called.
  */
-export function toolCallsOf(entries: readonly TapeEntry[], tools: readonly LiveTool[]): readonly RunToolCall[] {
-  const results = new Map(
-    entries.flatMap((entry) => (entry.kind === 'message' && entry.role === 'tool' ? [[entry.callId, entry]] : [])),
-  );
-  const calls = entries.flatMap((entry) =>
-    entry.kind === 'message' && entry.role === 'assistant'
-      ? entry.content.filter((part) => part.type === 'tool-call')
-      : [],
-  );
+export function toolCallsOf({ toolCalls }: TapeTurn, tools: readonly LiveTool[]): readonly RunToolCall[] {
   const ended = tools.filter(({ state }) => state !== 'running');
-  return calls.flatMap(({ callId, name, arguments: given }): readonly RunToolCall[] => {
+  return toolCalls.flatMap(({ asked: { callId, name, arguments: given }, result }): readonly RunToolCall[] => {
     const live = ended.find((tool) => tool.callId === callId);
-    const result = results.get(callId);
     const args = parsed(given);
     const outer = {
       name: result?.name ?? name,

@@ -247,6 +247,11 @@ export const entrySchema = z.discriminatedUnion('kind', [
 export type CallRecord = z.infer<typeof call>;
 export type TapeEntry = z.infer<typeof entrySchema>;
 export type MessageEntry = Extract<TapeEntry, { kind: 'message' }>;
+export type UserEntry = Extract<MessageEntry, { role: 'user' }>;
+export type AssistantEntry = Extract<MessageEntry, { role: 'assistant' }>;
+export type ToolEntry = Extract<MessageEntry, { role: 'tool' }>;
+/** The record of a model call. */
+export type CallNote = EntryOf<'note'> & { readonly call: CallRecord };
 export type EntryOf<Kind extends TapeEntry['kind']> = Extract<TapeEntry, { kind: Kind }>;
 
 /** An entry before the tape gave it its version, id and time. */

@@ -1,5 +1,12 @@
 import type { ImagePart, StoredImage, UserPart } from '../providers/provider.ts';
-import { isOlderTurn, type EntryOf, type MessageEntry, type TapeEntry } from './entry.ts';
+import {
+  isOlderTurn,
+  type EntryOf,
+  type MessageEntry,
+  type TapeEntry,
+  type ToolEntry,
+  type UserEntry,
+} from './entry.ts';
 import { oneLine } from '../util/text.ts';
 import { type HistoryMessage, Transcript } from './transcript.ts';
 import { partsByEntry, refusedIn, withoutRefused } from './refused-content.ts';
@@ -164,7 +171,7 @@ interface Rendering {
   readonly stub: boolean;
 }
 
-type ImageRef = Extract<EntryOf<'message'>, { role: 'user' }>['content'][number] & { type: 'image' };
+type ImageRef = UserEntry['content'][number] & { type: 'image' };
 
 function addMessage(transcript: Transcript, entry: MessageEntry, rendering: Rendering): void {
   const at = { entryId: entry.id, turn: entry.turn };
@@ -192,10 +199,7 @@ function imagePart(ref: ImageRef, { image }: Rendering): UserPart {
   return { type: 'image', mediaType: ref.mediaType, hash: ref.hash, ...stored };
 }
 
-function resultBody(
-  entry: Extract<MessageEntry, { role: 'tool' }>,
-  rendering: Rendering,
-): { output: string; images?: readonly ImagePart[] } {
+function resultBody(entry: ToolEntry, rendering: Rendering): { output: string; images?: readonly ImagePart[] } {
   if (rendering.stub) return { output: stubOf(entry) };
   const images: ImagePart[] = [];
   const lines = [entry.output];
@@ -208,7 +212,7 @@ function resultBody(
 }
 
 /** The text in place of a trimmed tool result. A result without images that is no longer than this text is kept. */
-export function stubOf({ name, output, images = [] }: Extract<MessageEntry, { role: 'tool' }>): string {
+export function stubOf({ name, output, images = [] }: ToolEntry): string {
   const and = images.length === 0 ? '' : ` and ${images.length} image(s)`;
   const stub = `[The result of ${name} was left out to save space: ${output.length} characters${and}.]`;
   return images.length === 0 && output.length <= stub.length ? output : stub;

@@ -1,11 +1,10 @@
-import type { EntryOf, MessageEntry, TapeEntry } from './entry.ts';
+import type { EntryOf, MessageEntry, TapeEntry, UserEntry } from './entry.ts';
 
 export type Refused = NonNullable<EntryOf<'retract'>['refused']>;
 export type RefusedPart = Refused['parts'][number]['what'];
 
 /** Where a part is, as in `Refused`. */
 type Place = Omit<Refused['parts'][number], 'entry'>;
-type UserEntry = Extract<MessageEntry, { role: 'user' }>;
 type Content = UserEntry['content'][number];
 
 const LEFT_OUT: Readonly<Record<RefusedPart, string>> = {

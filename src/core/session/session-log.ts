@@ -1,29 +1,31 @@
-import { closingText } from './history.ts';
-import { type MessageEntry, saidIn, type TapeEntry } from './entry.ts';
+import * as z from 'zod';
+import type { TapeEntry } from './entry.ts';
+import { itemsOf } from './items.ts';
 import { hasTape, listTapes, readTape, type SessionInfo } from './reader.ts';
 import { AppError } from '../util/errors.ts';
 import { assistantCommand } from '../util/assistant-command.ts';
 
 /** One thing that happened in a conversation, for people and programs that read it. */
-export interface SessionEvent {
+export const sessionEvent = z.object({
   /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly turn: string | null;
+  at: z.string(),
+  turn: z.string().nullable(),
   /**
    * `user` and `assistant`: what was said. `call`: a tool was called, `text` has its arguments as JSON. `result`: what it
    * returned. `mark`: the conversation was started anew or summarised, or a turn did not end with an answer.
    */
-  readonly kind: 'user' | 'assistant' | 'call' | 'result' | 'mark';
+  kind: z.enum(['user', 'assistant', 'call', 'result', 'mark']),
   /** Of the tool, for `call` and `result`. */
-  readonly name?: string;
+  name: z.string().exactOptional(),
   /** Id of the call, likewise. */
-  readonly call?: string;
-  readonly text: string;
+  call: z.string().exactOptional(),
+  text: z.string(),
   /** The tool call failed. */
-  readonly isError?: true;
+  isError: z.literal(true).exactOptional(),
   /** `/undo` or `/retry` took its turn back: the model no longer reads it. */
-  readonly isTakenBack?: true;
-}
+  isTakenBack: z.literal(true).exactOptional(),
+});
+export type SessionEvent = Readonly<z.output<typeof sessionEvent>>;
 
 /** The sessions of a home, the newest first. */
 export async function listSessions(folder: string): Promise<readonly SessionInfo[]> {
@@ -63,42 +65,15 @@ export function unknownSession(key: string): AppError {
   );
 }
 
+/** The texts of one answer are one event; reasoning is none. */
 function eventsOf(entry: TapeEntry): readonly SessionEvent[] {
   const facts = { at: new Date(entry.at).toISOString(), turn: entry.turn };
-  if (entry.kind === 'message') return messageEvents(entry, facts);
-  const text = markOf(entry);
-  return text === null ? [] : [{ ...facts, kind: 'mark', text }];
-}
-
-/** What an entry that is no message says to people; null: nothing. */
-export function markOf(entry: TapeEntry): string | null {
-  switch (entry.kind) {
-    case 'turn-end':
-      return closingText({ ...entry, partial: '' }) ?? entry.unfinished ?? null;
-    case 'reset':
-      return 'A fresh start: what came before is no longer part of the conversation.';
-    case 'anchor':
-      return `What came before was summarised:\n${entry.summary}`;
-    default:
-      return null;
-  }
-}
-
-function messageEvents(entry: MessageEntry, facts: Pick<SessionEvent, 'at' | 'turn'>): readonly SessionEvent[] {
-  if (entry.role === 'tool') {
-    const { name, output, isError, callId } = entry;
-    return [{ ...facts, kind: 'result', name, call: callId, text: output, ...(isError ? { isError: true } : {}) }];
-  }
-  const text = saidIn(entry);
-  // Notes of the program to the model stand between messages of people.
-  const isNote = entry.role === 'user' && entry.sources.length === 0;
-  const said: readonly SessionEvent[] =
-    text.trim() === '' || isNote ? [] : [{ ...facts, kind: entry.role === 'user' ? 'user' : 'assistant', text }];
-  if (entry.role === 'user') return said;
-  const calls = entry.content.flatMap((part): readonly SessionEvent[] =>
-    part.type === 'tool-call'
-      ? [{ ...facts, kind: 'call', name: part.name, call: part.callId, text: part.arguments }]
-      : [],
-  );
-  return [...said, ...calls];
+  const items = itemsOf(entry);
+  const answer = items.flatMap(({ kind, text }) => (kind === 'assistant' ? [text] : [])).join('\n');
+  const others = items.flatMap(({ kind, name, callId, text, isError }): readonly SessionEvent[] => {
+    if (kind === 'assistant' || kind === 'reasoning' || (kind === 'user' && text.trim() === '')) return [];
+    const tool = name === undefined || callId === undefined ? {} : { name, call: callId };
+    return [{ ...facts, kind, ...tool, text, ...(isError === undefined ? {} : { isError }) }];
+  });
+  return answer === '' ? others : [{ ...facts, kind: 'assistant', text: answer }, ...others];
 }

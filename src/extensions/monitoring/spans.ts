@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EntryOf, MessageEntry, TapeEntry } from '../../core/api-tapes.ts';
+import { turnOf, type EntryOf, type ModelCall, type TapeEntry, type ToolResultStep } from '../../core/api-tapes.ts';
 
 /** A finished span, in the JSON form of OTLP (opentelemetry-proto, trace/v1). */
 export interface Span {
@@ -46,11 +46,15 @@ interface Draft {
  * tool. They hold names, times and numbers, never what was said. A turn that has not begun has none.
  */
 export function turnSpans(session: string, turnId: string, entries: readonly TapeEntry[]): readonly Span[] {
-  const start = entries.find((entry) => entry.kind === 'turn-start');
-  const end = entries.findLast((entry) => entry.kind === 'turn-end');
+  const { start, end, modelCalls, results } = turnOf(entries);
   if (start === undefined || end === undefined) return [];
   const root = spanId(turnId);
-  const spans = [...modelCalls(entries, start), ...toolCalls(entries)].map((draft) =>
+  const times = new Map(entries.map(({ id, at }) => [id, at]));
+  const calls = [
+    ...modelCalls.flatMap((call) => modelCall(call, (id) => times.get(id) ?? start.at)),
+    ...results.map(toolCall),
+  ];
+  const spans = calls.map((draft) =>
     spanOf(turnId, { ...draft, facts: { ...draft.facts, 'gen_ai.conversation.id': session } }, root),
   );
   return [spanOf(turnId, wholeTurn({ session, turnId, start, end })), ...spans];
@@ -89,68 +93,49 @@ function wholeTurn({
 }
 
 /** A call begins with the newest entry that it was made from: when it began is not on the tape. */
-function modelCalls(entries: readonly TapeEntry[], start: TapeEntry): readonly Draft[] {
-  const times = new Map(entries.map(({ id, at }) => [id, at]));
-  return entries.flatMap((entry, index): Draft[] => {
-    if (entry.kind !== 'note' || entry.call === undefined) return [];
-    const { after, attempts, maxOutputTokens, temperature } = entry.call;
-    const first = attempts[0];
-    const next = entries[index + 1];
-    const said = next?.kind === 'message' && next.role === 'assistant' ? next : undefined;
-    const failed = said === undefined ? attempts.at(-1)?.failed : undefined;
-    const model = first?.model ?? 'unknown';
-    return [
-      {
-        id: entry.id,
-        name: `chat ${model}`,
-        kind: 3,
-        from: times.get(after) ?? start.at,
-        to: entry.at,
-        facts: {
-          'gen_ai.operation.name': 'chat',
-          'gen_ai.provider.name': said?.provider ?? first?.provider,
-          'gen_ai.request.model': model,
-          'gen_ai.request.max_tokens': maxOutputTokens,
-          'gen_ai.request.temperature': temperature,
-          'gen_ai.response.model': said?.model,
-          'gen_ai.response.finish_reasons': said === undefined ? undefined : [said.stopReason],
-          ...tokens(said?.usage ?? null),
-          'assistant.attempts': attempts.length,
-        },
-        ...(failed === undefined ? {} : { problem: failed.kind }),
+function modelCall({ note, answer }: ModelCall, timeOf: (entry: string) => number): readonly Draft[] {
+  if (note === undefined) return [];
+  const { after, attempts, maxOutputTokens, temperature } = note.call;
+  const first = attempts[0];
+  const failed = answer === undefined ? attempts.at(-1)?.failed : undefined;
+  const model = first?.model ?? 'unknown';
+  return [
+    {
+      id: note.id,
+      name: `chat ${model}`,
+      kind: 3,
+      from: timeOf(after),
+      to: note.at,
+      facts: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': answer?.provider ?? first?.provider,
+        'gen_ai.request.model': model,
+        'gen_ai.request.max_tokens': maxOutputTokens,
+        'gen_ai.request.temperature': temperature,
+        'gen_ai.response.model': answer?.model,
+        'gen_ai.response.finish_reasons': answer === undefined ? undefined : [answer.stopReason],
+        ...tokens(answer?.usage ?? null),
+        'assistant.attempts': attempts.length,
       },
-    ];
-  });
+      ...(failed === undefined ? {} : { problem: failed.kind }),
+    },
+  ];
 }
 
-function toolCalls(entries: readonly TapeEntry[]): readonly Draft[] {
-  const begun = new Map<string, number>();
-  return entries.flatMap((entry): Draft[] => {
-    if (entry.kind === 'intent') begun.set(entry.callId, entry.at);
-    if (entry.kind !== 'message') return [];
-    if (entry.role === 'assistant') for (const id of callsOf(entry)) begun.set(id, entry.at);
-    if (entry.role !== 'tool') return [];
-    const { callId, name, isError, at } = entry;
-    return [
-      {
-        id: callId,
-        name: `execute_tool ${name}`,
-        kind: 1,
-        from: begun.get(callId) ?? at,
-        to: at,
-        facts: {
-          'gen_ai.operation.name': 'execute_tool',
-          'gen_ai.tool.name': name,
-          'gen_ai.tool.call.id': callId,
-        },
-        ...(isError ? { problem: 'tool_error' } : {}),
-      },
-    ];
-  });
-}
-
-function callsOf(entry: Extract<MessageEntry, { role: 'assistant' }>): readonly string[] {
-  return entry.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []));
+function toolCall({ entry: { callId, name, isError, at }, call }: ToolResultStep): Draft {
+  return {
+    id: callId,
+    name: `execute_tool ${name}`,
+    kind: 1,
+    from: call?.intent?.at ?? call?.askedAt ?? at,
+    to: at,
+    facts: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.call.id': callId,
+    },
+    ...(isError ? { problem: 'tool_error' } : {}),
+  };
 }
 
 function tokens(usage: EntryOf<'turn-end'>['usage'] | null): Facts {

@@ -12,10 +12,10 @@ import {
   type ChosenModel,
   type EntryDraft,
 } from '../../core/api-replay.ts';
-import type { TapeEntry } from '../../core/api-tapes.ts';
+import { turnOf, type TapeEntry, type TapeTurn, type ToolEntry } from '../../core/api-tapes.ts';
 import { errorResult } from '../../core/api-tools.ts';
 import { deadline, systemRandom, type Clock } from '../../core/api.ts';
-import { planOf, recordedMessage, recordedTurn, type RecordedTurn, type ToolEntry } from './recorded-turn.ts';
+import { planOf, recordedMessage, recordedTurn, type RecordedTurn } from './recorded-turn.ts';
 
 /** A tool call of one side. */
 export interface ComparedCall {
@@ -97,10 +97,10 @@ export async function replayLive(file: string, { loaded, model, clock, signal }:
     signal: AbortSignal.any([signal, limit.signal]),
     inPlaceOf: answering(turn),
   });
-  const recorded = callsIn(turn.entries);
-  const made = callsIn(entries);
-  const now = { ...sideOf(entries, made, recorded), modelCalls: calls };
-  const before = { ...sideOf(turn.entries, recorded, made), modelCalls: turn.steps.length };
+  const recorded = turnOf(turn.entries);
+  const made = turnOf(entries);
+  const now = { ...sideOf(made, recorded), modelCalls: calls };
+  const before = { ...sideOf(recorded, made), modelCalls: turn.steps.length };
   return {
     turn: trace.head.turn,
     recorded: before,
@@ -112,14 +112,14 @@ export async function replayLive(file: string, { loaded, model, clock, signal }:
 /** The recorded message of a person, and for a call the result of the recorded call that asks the same. */
 function answering(turn: RecordedTurn): (draft: EntryDraft, entries: readonly TapeEntry[]) => EntryDraft {
   const known = new Map<string, ToolEntry[]>();
-  const keys = new Map(callsIn(turn.entries).map((call) => [call.callId, keyOf(call)]));
+  const keys = new Map(turnOf(turn.entries).toolCalls.map(({ asked }) => [asked.callId, keyOf(asked)]));
   for (const result of turn.results) {
     const key = keys.get(result.callId) ?? '';
     known.set(key, [...(known.get(key) ?? []), result]);
   }
   return (draft, entries) => {
     if (draft.kind !== 'message' || draft.role !== 'tool') return recordedMessage(draft, turn);
-    const call = callsIn(entries).find(({ callId }) => callId === draft.callId);
+    const call = turnOf(entries).toolCalls.find(({ asked }) => asked.callId === draft.callId)?.asked;
     const results = known.get(call === undefined ? '' : keyOf(call)) ?? [];
     // The same call again gets the next result, and at last the last one again.
     const result = results.length > 1 ? results.shift() : results[0];
@@ -129,22 +129,8 @@ function answering(turn: RecordedTurn): (draft: EntryDraft, entries: readonly Ta
   };
 }
 
-interface MadeCall {
-  readonly callId: string;
-  readonly name: string;
-  readonly arguments: string;
-}
-
-function callsIn(entries: readonly TapeEntry[]): readonly MadeCall[] {
-  return entries.flatMap((entry) =>
-    entry.kind === 'message' && entry.role === 'assistant'
-      ? entry.content.filter((part) => part.type === 'tool-call')
-      : [],
-  );
-}
-
 /** Equal for calls of one tool with the same arguments, in whatever order they are written. */
-function keyOf({ name, arguments: given }: MadeCall): string {
+function keyOf({ name, arguments: given }: { readonly name: string; readonly arguments: string }): string {
   try {
     return `${ownName(name)} ${JSON.stringify(sorted(JSON.parse(given)))}`;
   } catch {
@@ -162,17 +148,16 @@ function sorted(value: unknown): unknown {
   );
 }
 
-function sideOf(
-  entries: readonly TapeEntry[],
-  made: readonly MadeCall[],
-  others: readonly MadeCall[],
-): Omit<TurnSide, 'modelCalls'> {
-  const end = entries.findLast((entry) => entry.kind === 'turn-end');
-  const keys = new Set(others.map(keyOf));
+function sideOf({ end, toolCalls }: TapeTurn, other: TapeTurn): Omit<TurnSide, 'modelCalls'> {
+  const keys = new Set(other.toolCalls.map(({ asked }) => keyOf(asked)));
   return {
     model: end?.model ?? null,
     outcome: end?.outcome ?? 'not ended',
-    calls: made.map((call) => ({ name: call.name, arguments: call.arguments, onBoth: keys.has(keyOf(call)) })),
+    calls: toolCalls.map(({ asked }) => ({
+      name: asked.name,
+      arguments: asked.arguments,
+      onBoth: keys.has(keyOf(asked)),
+    })),
     usage: end?.usage ?? { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 },
     costUsd: end?.costUsd ?? null,
     answer: end?.answer ?? '',

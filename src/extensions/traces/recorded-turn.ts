@@ -7,11 +7,15 @@ import {
   type TraceFile,
   type TurnPlan,
 } from '../../core/api-replay.ts';
-import type { EntryOf, MessageEntry, TapeEntry } from '../../core/api-tapes.ts';
+import {
+  turnOf,
+  type AssistantEntry,
+  type EntryOf,
+  type TapeEntry,
+  type TapeTurn,
+  type ToolEntry,
+} from '../../core/api-tapes.ts';
 import { AppError, z, type Clock } from '../../core/api.ts';
-
-type AssistantEntry = Extract<MessageEntry, { role: 'assistant' }>;
-export type ToolEntry = Extract<MessageEntry, { role: 'tool' }>;
 
 /** A model call of a recorded turn. */
 export interface RecordedStep {
@@ -46,7 +50,8 @@ export function recordedTurn({ head, lines }: TraceFile): RecordedTurn {
   const from = all.findIndex(({ turn }) => turn === head.turn);
   const after = from === -1 ? [] : all.slice(from);
   const entries = after.filter(({ turn }) => turn === head.turn);
-  const start = entries.find((entry) => entry.kind === 'turn-start');
+  const turn = turnOf(entries);
+  const { start } = turn;
   if (start === undefined) {
     throw new AppError('trace-incomplete', `The trace does not hold the beginning of the turn ${head.turn}.`);
   }
@@ -54,8 +59,8 @@ export function recordedTurn({ head, lines }: TraceFile): RecordedTurn {
     history: all.slice(0, from === -1 ? all.length : from).filter(({ kind }) => kind !== 'session'),
     entries,
     start,
-    steps: stepsOf(after, head.turn, new Set(start.sources)),
-    results: resultsOf(entries),
+    steps: stepsOf(turn, after, new Set(start.sources)),
+    results: resultsOf(turn),
   };
 }
 
@@ -63,38 +68,30 @@ export function recordedTurn({ head, lines }: TraceFile): RecordedTurn {
  * The results of tools. Older traces don't say which of them silenced the turn: it is the last message of a turn that was
  * answered.
  */
-function resultsOf(entries: readonly TapeEntry[]): readonly ToolEntry[] {
-  const last = entries.findLast(({ kind }) => kind === 'message');
-  const isAnswered = entries.some((entry) => entry.kind === 'turn-end' && entry.outcome === 'answered');
-  return entries.flatMap((entry) => {
-    if (entry.kind !== 'message' || entry.role !== 'tool') return [];
-    return entry === last && isAnswered ? { ...entry, silences: true } : entry;
-  });
+function resultsOf({ steps, results, end }: TapeTurn): readonly ToolEntry[] {
+  const last = steps.findLast((step) => step.kind !== 'model' || step.answer !== undefined);
+  return results.map((step) =>
+    step === last && end?.outcome === 'answered' ? { ...step.entry, silences: true } : step.entry,
+  );
 }
 
-function stepsOf(after: readonly TapeEntry[], turn: string, first: ReadonlySet<string>): readonly RecordedStep[] {
-  const steps: (RecordedStep & { answer: AssistantEntry | undefined })[] = [];
+/** `after`: all entries from the beginning of the turn on. */
+function stepsOf(turn: TapeTurn, after: readonly TapeEntry[], first: ReadonlySet<string>): readonly RecordedStep[] {
   const places = new Map(after.map(({ id }, place) => [id, place]));
   const isBefore = ({ id }: TapeEntry, last: string): boolean => (places.get(id) ?? 0) <= (places.get(last) ?? -1);
   let joined: string[] = [];
-  let meanwhile: TapeEntry[] = [];
-  for (const entry of after) {
-    if (entry.turn !== turn) meanwhile.push(entry);
-    else if (entry.kind === 'message' && entry.role === 'user') {
-      joined.push(...entry.sources.filter((id) => !first.has(id)));
-    } else if (entry.kind === 'message' && entry.role === 'assistant') {
-      const open = steps.at(-1);
-      if (open !== undefined) open.answer ??= entry;
-    } else if (entry.kind === 'note' && entry.call !== undefined) {
-      const { id: note, call } = entry;
-      // What came while the model was asked, as a summary may, was not in its request.
-      const seen = meanwhile.filter((one) => isBefore(one, call.after));
-      steps.push({ note, call, answer: undefined, joined, meanwhile: seen });
-      joined = [];
-      meanwhile = meanwhile.filter((one) => !seen.includes(one));
-    }
-  }
-  return steps;
+  let meanwhile = after.filter((entry) => entry.turn !== turn.start?.turn);
+  return turn.steps.flatMap((step): readonly RecordedStep[] => {
+    if (step.kind === 'message') joined.push(...step.entry.sources.filter((id) => !first.has(id)));
+    if (step.kind !== 'model' || step.note === undefined) return [];
+    const { id: note, call } = step.note;
+    // What came while the model was asked, as a summary may, was not in its request.
+    const seen = meanwhile.filter((one) => isBefore(one, call.after));
+    const recorded = { note, call, answer: step.answer, joined, meanwhile: seen };
+    joined = [];
+    meanwhile = meanwhile.filter((one) => !seen.includes(one));
+    return [recorded];
+  });
 }
 
 /** The parts of a trace by their hashes. */

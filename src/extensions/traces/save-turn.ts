@@ -1,6 +1,5 @@
 import { presetOf } from '../../core/api-providers.ts';
 import {
-  callsOf,
   entriesOfTurn,
   formatTrace,
   readTail,
@@ -9,11 +8,10 @@ import {
   unknownTurn,
   type CallRecord,
   type LineOf,
-  type RecordedCall,
   type TraceLine,
   type TraceProviders,
 } from '../../core/api-replay.ts';
-import type { TapeEntry } from '../../core/api-tapes.ts';
+import { turnOf, type CallNote, type TapeEntry } from '../../core/api-tapes.ts';
 import { AppError, type App } from '../../core/api.ts';
 import type { SavedTurn } from './operation.ts';
 import { redactDeep, redactJson } from './redact-lines.ts';
@@ -30,7 +28,7 @@ export async function saveTurn(turn: string, app: App): Promise<SavedTurn> {
     throw new AppError('turn-gone', `Of the turn ${turn} nothing is left: its conversation was deleted.`);
   const { session, startedAt } = record;
   const original = await entriesOf(paths.sessions, session, turn);
-  const calls = callsOf(original, turn);
+  const { notes: calls } = turnOf(original.filter((entry) => entry.turn === turn));
   const providers = redactDeep(providersOf(config.providers, calls), redact);
   const lines: TraceLine[] = [
     ...(await partsOf(calls, app)).map((line) => redactDeep(line, redact)),
@@ -38,7 +36,7 @@ export async function saveTurn(turn: string, app: App): Promise<SavedTurn> {
     ...original.map((entry): TraceLine => ({ kind: 'entry', entry: redactDeep(entry, redact) })),
   ];
   const missing = calls.length === 0 ? ['The turn has no recorded model call.'] : [];
-  for (const [index, { note, call }] of calls.entries()) {
+  for (const [index, { id: note, call }] of calls.entries()) {
     for (const [attempt, { provider }] of call.attempts.entries()) {
       const where = `Model call ${index + 1}, attempt ${attempt + 1}: `;
       const exact = await rebuildRequest(call, attempt, {
@@ -94,7 +92,7 @@ async function entriesOf(folder: string, session: string, turn: string): Promise
   return [...entries.slice(windowFrom), ...during.reverse()];
 }
 
-function providersOf(configs: App['config']['providers'], calls: readonly RecordedCall[]): TraceProviders {
+function providersOf(configs: App['config']['providers'], calls: readonly CallNote[]): TraceProviders {
   const names = new Set(calls.flatMap(({ call }) => call.attempts.map(({ provider }) => provider)));
   return Object.fromEntries(
     [...names].map((name) => {
@@ -112,7 +110,7 @@ function providersOf(configs: App['config']['providers'], calls: readonly Record
   );
 }
 
-async function partsOf(calls: readonly RecordedCall[], { promptParts }: App): Promise<readonly LineOf<'part'>[]> {
+async function partsOf(calls: readonly CallNote[], { promptParts }: App): Promise<readonly LineOf<'part'>[]> {
   const hashes = [...new Set(calls.flatMap(({ call }) => [...call.layers, call.tools]))];
   const texts = await Promise.all(hashes.map((hash) => promptParts.read(hash)));
   return hashes.flatMap((hash, index) => {

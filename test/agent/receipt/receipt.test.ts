@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { unfinishedLine } from '../../../src/core/agent/receipt/line.ts';
 import { receiptOf } from '../../../src/core/agent/receipt/receipt.ts';
 import type { EntryDraft, EntryOf, TapeEntry } from '../../../src/core/session/entry.ts';
+import { turnOf } from '../../../src/core/session/turns.ts';
 import { asks, entries, gives, says } from '../turn-entries.ts';
 
 type Effect = NonNullable<Extract<EntryOf<'message'>, { role: 'tool' }>['effects']>[number];
@@ -103,7 +104,7 @@ test('for a name that there is not any later change of that kind makes up, and r
 test('a command that only looks is in the receipt and never in the line', () => {
   const steps = [[command('grep -r todo notes', 1, { minor: true })]];
   expect(line(...steps)).toBe('');
-  expect(receiptOf(turn(...steps))).toMatchObject([{ kind: 'command', exitCode: 1, minor: true, step: 1 }]);
+  expect(receiptOf(turnOf(turn(...steps)))).toMatchObject([{ kind: 'command', exitCode: 1, minor: true, step: 1 }]);
 });
 
 test('where others read along the line says what kind of thing it was, and no name', () => {

@@ -1,5 +1,6 @@
 import type { ToolCallPart } from '../../providers/provider.ts';
 import { isByPeople, type TapeEntry, saidIn } from '../../session/entry.ts';
+import { turnOf } from '../../session/turns.ts';
 import { WindowScan, type Window } from '../../session/history-window.ts';
 
 /** The last messages that a person wrote, and the turns that answered them. */
@@ -57,13 +58,12 @@ export function startedCalls(entries: readonly TapeEntry[], turn: string): reado
   const own = entries.filter((entry) => entry.turn === turn);
   const intended = new Set(own.flatMap((entry) => (entry.kind === 'intent' ? [entry.callId] : [])));
   const isIntended = (id: string): boolean => [...intended].some((one) => one === id || one.startsWith(`${id}.`));
-  const succeeded = new Set(
-    own.flatMap((entry) => (entry.kind === 'message' && entry.role === 'tool' && !entry.isError ? [entry.callId] : [])),
-  );
-  return own
-    .flatMap((entry) => (entry.kind === 'message' && entry.role === 'assistant' ? entry.content : []))
-    .filter((part) => part.type === 'tool-call')
-    .map((call) => ({ call, intended: isIntended(call.callId), succeeded: succeeded.has(call.callId) }))
+  return turnOf(own)
+    .toolCalls.map(({ asked, result }) => ({
+      call: asked,
+      intended: isIntended(asked.callId),
+      succeeded: result?.isError === false,
+    }))
     .filter((started) => started.intended || started.succeeded);
 }
 

@@ -1,4 +1,5 @@
 import type { TapeEntry } from '../../session/entry.ts';
+import { turnOf } from '../../session/turns.ts';
 import { oneLine } from '../../util/text.ts';
 import { receiptOf, unfinished, type ReceiptItem } from './receipt.ts';
 
@@ -22,7 +23,7 @@ const KINDS: Readonly<Record<string, readonly [named: string, unnamed: string]>>
  * the calls alone: no text of the model is read. `named`: whether paths, commands and chats may be seen where it is sent.
  */
 export function unfinishedLine(entries: readonly TapeEntry[], { named }: { readonly named: boolean }): string {
-  const items = unfinished(receiptOf(entries));
+  const items = unfinished(receiptOf(turnOf(entries)));
   const shown = items.slice(0, MOST_NAMED);
   const sentence = (head: string, of: readonly ReceiptItem[], become: (item: ReceiptItem) => string): string => {
     const words = of.map((item) => `${wordsOf(item, named)} ${become(item)}`.trim());

@@ -1,4 +1,4 @@
-import type { TapeEntry } from '../../session/entry.ts';
+import type { TapeTurn } from '../../session/turns.ts';
 
 /** What a tool call did or tried to do, as its result on the tape has it. */
 export interface ReceiptItem {
@@ -22,17 +22,10 @@ export interface ReceiptItem {
   readonly step: number;
 }
 
-/** What a turn did and tried to do, in the order in which it ended, from the turn's entries alone. */
-export function receiptOf(entries: readonly TapeEntry[]): readonly ReceiptItem[] {
-  let step = 0;
-  return entries.flatMap((entry) => {
-    if (entry.kind !== 'message' || entry.role === 'user') return [];
-    if (entry.role === 'assistant') {
-      step += 1;
-      return [];
-    }
-    const { callId, at, approved = false, effects = [] } = entry;
-    return effects.map(({ exitCode = null, missing = false, minor = false, ...effect }) => ({
+/** What a turn did and tried to do, in the order in which it ended, from its tape alone. */
+export function receiptOf({ results }: TapeTurn): readonly ReceiptItem[] {
+  return results.flatMap(({ entry: { callId, at, approved = false, effects = [] }, answers }) =>
+    effects.map(({ exitCode = null, missing = false, minor = false, ...effect }) => ({
       ...effect,
       callId,
       at,
@@ -40,9 +33,9 @@ export function receiptOf(entries: readonly TapeEntry[]): readonly ReceiptItem[]
       missing,
       minor,
       approved,
-      step,
-    }));
-  });
+      step: answers,
+    })),
+  );
 }
 
 /**

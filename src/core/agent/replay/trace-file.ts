@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { entrySchema, type CallRecord, type TapeEntry } from '../../session/entry.ts';
+import { entrySchema } from '../../session/entry.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
 
 const provider = z.object({
@@ -79,20 +79,4 @@ function jsonOf(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** A model call that the tape of a turn records. */
-export interface RecordedCall {
-  /** Id of its entry. */
-  readonly note: string;
-  readonly call: CallRecord;
-}
-
-/** The model calls of a turn, oldest first. */
-export function callsOf(entries: readonly TapeEntry[], turn: string): readonly RecordedCall[] {
-  return entries.flatMap((entry) =>
-    entry.kind === 'note' && entry.turn === turn && entry.call !== undefined
-      ? [{ note: entry.id, call: entry.call }]
-      : [],
-  );
 }

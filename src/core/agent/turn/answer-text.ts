@@ -1,4 +1,5 @@
-import type { EntryOf, TapeEntry } from '../../session/entry.ts';
+import type { AssistantEntry, EntryOf, TapeEntry } from '../../session/entry.ts';
+import { turnOf } from '../../session/turns.ts';
 
 /** A text between tool calls is sent as a message of its own if it has at least this many characters. */
 const PART_MIN = 300;
@@ -61,8 +62,6 @@ export function wantsVoice(entries: readonly TapeEntry[]): boolean {
   );
 }
 
-type AssistantEntry = Extract<TapeEntry, { kind: 'message'; role: 'assistant' }>;
-
 /** Whether the output limit cut off this message and it has text, but no calls, that the model can continue. */
 export function isCutOff(entry: AssistantEntry): boolean {
   const hasCalls = entry.content.some((part) => part.type === 'tool-call');
@@ -78,18 +77,8 @@ export function sentTexts(entries: readonly TapeEntry[]): readonly string[] {
 
 /** The arguments of a tool's successful calls, in order; calls whose arguments are no JSON object are left out. */
 function doneCalls(entries: readonly TapeEntry[], tool: string): readonly Readonly<Record<string, unknown>>[] {
-  const done = new Set(
-    entries.flatMap((entry) =>
-      entry.kind === 'message' && entry.role === 'tool' && entry.name === tool && !entry.isError ? [entry.callId] : [],
-    ),
-  );
-  if (done.size === 0) return [];
-  return entries.flatMap((entry) =>
-    entry.kind === 'message' && entry.role === 'assistant'
-      ? entry.content.flatMap((part) =>
-          part.type === 'tool-call' && done.has(part.callId) ? [fieldsOf(part.arguments)] : [],
-        )
-      : [],
+  return turnOf(entries).toolCalls.flatMap(({ asked, result }) =>
+    result?.name === tool && !result.isError ? [fieldsOf(asked.arguments)] : [],
   );
 }
 

@@ -1,6 +1,7 @@
 import { refusesContent } from '../../providers/content-refusals.ts';
 import type { ModelError, ModelName } from '../../providers/provider.ts';
-import type { CallRecord, EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
+import type { EntryDraft, EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
+import { isCallNote } from '../../session/turns.ts';
 import { placesIn, refusedBySearch, refusedIn, type Refused, type RefusedPart } from '../../session/refused-content.ts';
 import { hashOfText } from '../../storage/prompt-parts.ts';
 import { leftOutOf, nextTrial, type Trial } from '../refused-search.ts';
@@ -340,9 +341,7 @@ function acceptedAt(window: readonly TapeEntry[], { provider, model }: ModelName
 }
 
 function acceptedLayers(window: readonly TapeEntry[], at: number): readonly string[] {
-  const note = window.slice(0, at).findLast((entry) => entry.kind === 'note' && entry.call !== undefined);
-  const call: CallRecord | undefined = note?.kind === 'note' ? note.call : undefined;
-  return call?.layers ?? [];
+  return window.slice(0, at).findLast(isCallNote)?.call.layers ?? [];
 }
 
 /** The search of an earlier turn found no cause, so nothing is sure any more. */

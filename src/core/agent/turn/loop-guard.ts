@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EntryDraft, TapeEntry } from '../../session/entry.ts';
+import { turnOf, type TapeTurn } from '../../session/turns.ts';
 
 /** After this many equal calls with equal results the model gets a warning. */
 const WARN_AT = 3;
@@ -9,7 +10,7 @@ const WARNING = '\n\n[You made this same call ';
 /** The part of a result that differs between equal calls. */
 const VOLATILE = / · durationMs=\d+/u;
 
-type ToolEntry = Extract<EntryDraft, { kind: 'message'; role: 'tool' }>;
+type ToolDraft = Extract<EntryDraft, { kind: 'message'; role: 'tool' }>;
 
 /**
  * Adds a warning for the model to a tool result when it is the third or a later one of the same tool with the same
@@ -17,7 +18,7 @@ type ToolEntry = Extract<EntryDraft, { kind: 'message'; role: 'tool' }>;
  */
 export function withLoopWarning(draft: EntryDraft, entries: readonly TapeEntry[]): EntryDraft {
   if (draft.kind !== 'message' || draft.role !== 'tool') return draft;
-  const times = countOf(draft, entries) + 1;
+  const times = countOf(draft, turnOf(entries)) + 1;
   if (times < WARN_AT) return draft;
   const advice = 'Repeating it will not help: do something else, or answer with what you know.';
   return { ...draft, output: `${draft.output}${WARNING}${times} times with the same result. ${advice}]` };
@@ -25,51 +26,33 @@ export function withLoopWarning(draft: EntryDraft, entries: readonly TapeEntry[]
 
 /** The sentence for the person when a turn repeats the same call without end; null while it does not. */
 export function endlessLoop(entries: readonly TapeEntry[]): string | null {
-  const last = steps(entries).at(-1) ?? [];
-  const endless = last.find((result) => countOf(result, entries) >= END_AT);
+  const turn = turnOf(entries);
+  const answered = turn.modelCalls.filter(({ answer }) => answer !== undefined).length;
+  const last = turn.results.filter(({ answers }) => answers === answered);
+  const endless = last.find(({ entry }) => countOf(entry, turn) >= END_AT);
   if (endless === undefined) return null;
-  return `I stopped because I was going in circles: I called \`${endless.name}\` ${END_AT} times with the same input and got the same result each time. Tell me how to go on, or put the task differently.`;
+  return `I stopped because I was going in circles: I called \`${endless.entry.name}\` ${END_AT} times with the same input and got the same result each time. Tell me how to go on, or put the task differently.`;
 }
 
-/** In how many steps of the turn the same call gave the same result. */
-function countOf(draft: ToolEntry, entries: readonly TapeEntry[]): number {
-  const calls = callsOf(entries);
+/** After how many answers of the model the same call gave the same result. */
+function countOf(draft: ToolDraft, { toolCalls, results }: TapeTurn): number {
+  const calls = new Map(toolCalls.map(({ asked }) => [asked.callId, asked.arguments]));
   const same = identityOf(draft, calls);
-  return steps(entries).filter((results) => results.some((other) => identityOf(other, calls) === same)).length;
+  const equal = results.filter(({ entry }) => identityOf(entry, calls) === same);
+  return new Set(equal.map(({ answers }) => answers)).size;
 }
 
 /** Cache of `identityOf`. */
-const identities = new WeakMap<ToolEntry, string>();
+const identities = new WeakMap<ToolDraft, string>();
 
 /** A key that is equal for results of the same tool with the same arguments and the same output. */
-function identityOf(result: ToolEntry, calls: ReadonlyMap<string, string>): string {
+function identityOf(result: ToolDraft, calls: ReadonlyMap<string, string>): string {
   const known = identities.get(result);
   if (known !== undefined) return known;
   const parts = [result.name, canonical(calls.get(result.callId) ?? ''), comparable(result.output)];
   const identity = createHash('sha256').update(parts.join('\0')).digest('base64');
   identities.set(result, identity);
   return identity;
-}
-
-/** The tool results of the turn, grouped by the assistant message that made the calls. */
-function steps(entries: readonly TapeEntry[]): readonly (readonly ToolEntry[])[] {
-  const all: ToolEntry[][] = [];
-  for (const entry of entries) {
-    if (entry.kind !== 'message') continue;
-    if (entry.role === 'assistant') all.push([]);
-    if (entry.role === 'tool') all.at(-1)?.push(entry);
-  }
-  return all;
-}
-
-/** Call id → the arguments of the call. */
-function callsOf(entries: readonly TapeEntry[]): ReadonlyMap<string, string> {
-  const calls = new Map<string, string>();
-  for (const entry of entries) {
-    if (entry.kind !== 'message' || entry.role !== 'assistant') continue;
-    for (const part of entry.content) if (part.type === 'tool-call') calls.set(part.callId, part.arguments);
-  }
-  return calls;
 }
 
 /** Arguments in one form: keys sorted, no white space; unchanged when they are no JSON. */

@@ -1,7 +1,7 @@
 import type { Role } from '../../bus/messages.ts';
 import { asRole, atLeast } from '../../security/access/access.ts';
 import type { SaidText } from '../../security/access/url-origin.ts';
-import type { MessageEntry } from '../../session/entry.ts';
+import type { AssistantEntry } from '../../session/entry.ts';
 import type { Session } from '../../session/session.ts';
 
 /** True if one of these authors has a role below `role`, so that their text is untrusted for it. */
@@ -36,7 +36,7 @@ export function saidTexts(session: Pick<Session, 'window' | 'history'>, role: Ro
 }
 
 /** What the model wrote: its texts, and the strings in its calls. */
-function wordsOf({ content }: Extract<MessageEntry, { role: 'assistant' }>): readonly string[] {
+function wordsOf({ content }: AssistantEntry): readonly string[] {
   return content.flatMap((part) => {
     if (part.type === 'reasoning') return [];
     return part.type === 'text' ? [part.text] : stringsIn(part.arguments);

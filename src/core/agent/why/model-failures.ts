@@ -1,4 +1,5 @@
 import type { CallRecord, TapeEntry } from '../../session/entry.ts';
+import { turnOf, type TapeTurn } from '../../session/turns.ts';
 import { literal, oneLine } from '../../util/text.ts';
 import type { Delay } from './facts.ts';
 import { durationText, LONGEST_REASON, withoutStop } from './words.ts';
@@ -22,9 +23,9 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Why another model answered than the one of the turn, or why it had to be asked more than once; none: neither was so. */
 export function modelDelays(entries: readonly TapeEntry[]): readonly Delay[] {
-  const calls = callsOf(entries);
-  const answered = entries.findLast((entry) => entry.kind === 'turn-end')?.model ?? 'Another model';
-  const failed = calls.flatMap(({ attempts }) => attempts).filter(isFailed);
+  const turn = turnOf(entries);
+  const answered = turn.end?.model ?? 'Another model';
+  const failed = failedIn(turn);
   const ms = failed.reduce((sum, { failed: { waitMs = 0 } }) => sum + waitMs, 0);
   const others = failed.filter((attempt) => nameOf(attempt) !== answered);
   const last = others.at(-1);
@@ -33,7 +34,7 @@ export function modelDelays(entries: readonly TapeEntry[]): readonly Delay[] {
     const how = times > 1 ? `failed ${times} times` : 'failed';
     return [{ ms, text: `${answered} answered, because ${nameOf(last)} ${how}: ${reasonOf(last)}.` }];
   }
-  const passedOver = calls.findLast((call) => call.passedOver !== undefined)?.passedOver;
+  const passedOver = turn.notes.findLast(({ call }) => call.passedOver !== undefined)?.call.passedOver;
   if (passedOver !== undefined) {
     return [{ ms: 0, text: `${answered} answered, because ${passedOver} had failed shortly before and was left out.` }];
   }
@@ -47,19 +48,17 @@ export function modelDelays(entries: readonly TapeEntry[]): readonly Delay[] {
 
 /** The newest attempt of a model call that failed, as a sentence; null: none did. */
 export function lastFailure(entries: readonly TapeEntry[]): string | null {
-  const last = callsOf(entries)
-    .flatMap(({ attempts }) => attempts)
-    .findLast(isFailed);
+  const last = failedIn(turnOf(entries)).at(-1);
   return last === undefined ? null : `${nameOf(last)} failed: ${reasonOf(last)}${wordsOf(last)}.`;
 }
 
 /** How long the model calls of a turn waited for a free place, ms. */
 export function placeWait(entries: readonly TapeEntry[]): number {
-  return callsOf(entries).reduce((sum, { placeMs = 0 }) => sum + placeMs, 0);
+  return turnOf(entries).notes.reduce((sum, { call: { placeMs = 0 } }) => sum + placeMs, 0);
 }
 
-function callsOf(entries: readonly TapeEntry[]): readonly CallRecord[] {
-  return entries.flatMap((entry) => (entry.kind === 'note' && entry.call !== undefined ? [entry.call] : []));
+function failedIn({ notes }: TapeTurn): readonly Failed[] {
+  return notes.flatMap(({ call }) => call.attempts).filter(isFailed);
 }
 
 function isFailed(attempt: Attempt): attempt is Failed {

@@ -1,4 +1,5 @@
 import type { CallRecord, TapeEntry } from '../../session/entry.ts';
+import { isCallNote } from '../../session/turns.ts';
 import { oneLine } from '../../util/text.ts';
 
 const QUOTED = 80;
@@ -13,7 +14,7 @@ export interface NeighbourCalls {
 
 /** The calls on both sides of a turn's beginning. `entries`: those of the turn and some before it, oldest first. */
 export function neighbourCalls(entries: readonly TapeEntry[], turn: string): NeighbourCalls {
-  const calls = entries.flatMap((entry) => (entry.kind === 'note' && entry.call !== undefined ? [entry] : []));
+  const calls = entries.filter(isCallNote);
   return {
     before: calls.findLast((entry) => entry.turn !== turn)?.call,
     first: calls.find((entry) => entry.turn === turn)?.call,

@@ -1,5 +1,6 @@
 import type { MessageLife } from '../../journal/lives.ts';
-import type { CallRecord, TapeEntry } from '../../session/entry.ts';
+import type { CallRecord } from '../../session/entry.ts';
+import { turnOf, type ModelCall, type TapeTurn } from '../../session/turns.ts';
 import { costText, countText, literal, oneLine } from '../../util/text.ts';
 import { receiptOf } from '../receipt/receipt.ts';
 import { resultOf } from '../subagents/task.ts';
@@ -58,21 +59,20 @@ function subjectOf({ message, turn, sent }: WhyFacts): string {
 function stepsOf(facts: WhyFacts, seesAll: boolean): readonly WhyStep[] {
   const { message, others, edits, turn, entries, replies, questions, promptChange } = facts;
   const received = message === undefined ? [] : [message, ...others];
+  const folded = turnOf(entries);
   return [
     ...edits.map((one) => ({ at: one.receivedAt, what: 'an edit of it came' })),
     ...received.map((one) => ({ at: one.receivedAt, what: cameFrom(one) })),
     ...(turn === undefined ? [] : [{ at: turn.startedAt, what: 'turn began' }]),
     ...(promptChange !== null && turn !== undefined ? [{ at: turn.startedAt, what: promptChange }] : []),
-    ...(seesAll ? [...entries.flatMap(modelStep), ...didSteps(entries)] : []),
+    ...(seesAll ? [...trimSteps(entries), ...folded.modelCalls.flatMap(modelSteps), ...didSteps(folded)] : []),
     ...questions.flatMap(({ state, answeredBy, askedAt, updatedAt, ...about }) => [
       { at: askedAt, what: `asked about ${askedFor(about)}` },
       ...(state === 'waiting'
         ? []
         : [{ at: updatedAt, what: `${state}${answeredBy === null ? '' : ` by ${answeredBy}`}` }]),
     ]),
-    ...entries.flatMap((entry) =>
-      entry.kind === 'turn-end' ? [{ at: entry.at, what: `turn ended: ${entry.outcome}` }] : [],
-    ),
+    ...(folded.end === undefined ? [] : [{ at: folded.end.at, what: `turn ended: ${folded.end.outcome}` }]),
     ...replies.map(({ kind, state, reason, updatedAt, isRepeated }) => ({
       at: updatedAt,
       what: `${kind} ${state}${isRepeated ? ', after it was sent twice' : ''}${reason === null ? '' : ` (${reason})`}`,
@@ -85,16 +85,21 @@ function cameFrom({ channel, origin, text }: MessageLife): string {
   return text === '' ? where : `${where}: “${oneLine(text, QUOTED)}”`;
 }
 
-function modelStep(entry: TapeEntry): readonly WhyStep[] {
-  if (entry.kind === 'trim') return [{ at: entry.at, what: 'the oldest part of the conversation was left out' }];
-  if (entry.kind === 'note' && entry.call !== undefined) return failedAttempts(entry.at, entry.call);
-  if (entry.kind !== 'message' || entry.role !== 'assistant') return [];
-  const { usage, provider, model } = entry;
+function trimSteps(entries: WhyFacts['entries']): readonly WhyStep[] {
+  return entries.flatMap(({ kind, at }) =>
+    kind === 'trim' ? [{ at, what: 'the oldest part of the conversation was left out' }] : [],
+  );
+}
+
+function modelSteps({ note, answer }: ModelCall): readonly WhyStep[] {
+  const failures = note === undefined ? [] : failedAttempts(note.at, note.call);
+  if (answer === undefined) return failures;
+  const { usage, provider, model, at } = answer;
   const tokens =
     usage === null
       ? ''
       : `: ${countText(usage.input)} tokens in (${countText(usage.cached)} cached), ${countText(usage.output)} out`;
-  return [{ at: entry.at, what: `${provider}/${model} answered${tokens}` }];
+  return [...failures, { at, what: `${provider}/${model} answered${tokens}` }];
 }
 
 function failedAttempts(at: number, { attempts }: CallRecord): readonly WhyStep[] {
@@ -108,15 +113,9 @@ function wordsOf({ reason, said }: NonNullable<CallRecord['attempts'][number]['f
   return said === undefined ? oneLine(reason, QUOTED) : literal(oneLine(said, QUOTED));
 }
 
-function didSteps(entries: readonly TapeEntry[]): readonly WhyStep[] {
-  const problems = new Map(
-    entries.flatMap((entry) =>
-      entry.kind === 'message' && entry.role === 'tool' && entry.problem !== undefined
-        ? [[entry.callId, entry.problem]]
-        : [],
-    ),
-  );
-  return receiptOf(entries).map(({ callId, at, kind, tool, target, outcome, exitCode, approved }) => {
+function didSteps(turn: TapeTurn): readonly WhyStep[] {
+  const problems = new Map(turn.results.map(({ entry: { callId, problem } }) => [callId, problem]));
+  return receiptOf(turn).map(({ callId, at, kind, tool, target, outcome, exitCode, approved }) => {
     const what = target === null ? tool : `${kind} ${oneLine(target, QUOTED)}`;
     const facts = [outcome, ...(exitCode === null ? [] : [`exit code ${exitCode}`]), ...(approved ? ['approved'] : [])];
     const problem = outcome === 'done' ? undefined : problems.get(callId);

@@ -1,5 +1,6 @@
 import type { QuestionLife } from '../../journal/lives.ts';
-import type { EntryOf, MessageEntry, TapeEntry } from '../../session/entry.ts';
+import type { ToolEntry } from '../../session/entry.ts';
+import { turnOf, type TapeTurn } from '../../session/turns.ts';
 import { oneLine, sentences } from '../../util/text.ts';
 import { receiptOf, unfinished } from '../receipt/receipt.ts';
 import { resultOf } from '../subagents/task.ts';
@@ -9,17 +10,16 @@ import { askedFor, LONGEST_REASON, problemText } from './words.ts';
 /** How a subagent ended that did not finish its task. */
 const ENDED: Readonly<Record<string, string>> = { stopped: 'was stopped' };
 
-type ToolEntry = Extract<MessageEntry, { role: 'tool' }>;
-
 /** What the turn did not get done, and why: by a no, a rule, a failure or a subagent. Sentences; none: all was done. */
 export function undone({ message, entries, questions, tasks }: WhyFacts): readonly string[] {
   const noes = questions.flatMap(saidNo);
   const result = resultOf(message);
+  const turn = turnOf(entries);
   return [
     ...(result === null || result.status === 'completed'
       ? []
       : [subagentEnded(`The subagent “${result.label}”`, ENDED[result.status] ?? result.status, message?.text ?? '')]),
-    ...(noes.length > 0 ? noes : [...effects(entries), ...refusals(entries)]),
+    ...(noes.length > 0 ? noes : [...effects(turn), ...refusals(turn)]),
     ...tasks.flatMap(({ label, outcome, answer }) =>
       outcome === 'failed'
         ? [
@@ -49,20 +49,18 @@ function saidNo({ kind, state, title, detail, answeredBy }: QuestionLife): reado
 }
 
 /** The line below the answer that names what was not done, with the reasons. */
-function effects(entries: readonly TapeEntry[]): readonly string[] {
-  const end = entries.findLast((entry): entry is EntryOf<'turn-end'> => entry.kind === 'turn-end');
-  const line = (end?.unfinished ?? '').replaceAll('`', '');
+function effects(turn: TapeTurn): readonly string[] {
+  const line = (turn.end?.unfinished ?? '').replaceAll('`', '');
   if (line === '') return [];
-  const open = new Set(unfinished(receiptOf(entries)).map(({ callId }) => callId));
-  const reasons = entries.filter(isTool).flatMap((entry) => (open.has(entry.callId) ? problemOf(entry) : []));
+  const open = new Set(unfinished(receiptOf(turn)).map(({ callId }) => callId));
+  const reasons = turn.results.flatMap(({ entry }) => (open.has(entry.callId) ? problemOf(entry) : []));
   return [sentences(line, ...new Set(reasons))];
 }
 
 /** The tools that only look and were refused, with the reasons, but for those that were used later in the turn. */
-function refusals(entries: readonly TapeEntry[]): readonly string[] {
-  const results = entries.filter(isTool);
-  const texts = results.flatMap((entry, at) => {
-    const isUsed = results.slice(at + 1).some(({ name, isError }) => name === entry.name && !isError);
+function refusals({ results }: TapeTurn): readonly string[] {
+  const texts = results.flatMap(({ entry }, at) => {
+    const isUsed = results.slice(at + 1).some(({ entry: { name, isError } }) => name === entry.name && !isError);
     if (entry.refused !== true || (entry.effects ?? []).length > 0 || isUsed) return [];
     return [sentences(`I was not allowed to use ${entry.name}.`, ...problemOf(entry))];
   });
@@ -71,8 +69,4 @@ function refusals(entries: readonly TapeEntry[]): readonly string[] {
 
 function problemOf({ problem }: ToolEntry): readonly string[] {
   return problem === undefined ? [] : [problemText(problem, LONGEST_REASON)];
-}
-
-function isTool(entry: TapeEntry): entry is ToolEntry {
-  return entry.kind === 'message' && entry.role === 'tool';
 }

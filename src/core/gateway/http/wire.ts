@@ -1,5 +1,6 @@
 import type { LiveTurn } from '../../bus/live-turn.ts';
 import type { OutboundEvent } from '../../bus/messages.ts';
+import type { SessionItem } from '../../session/items.ts';
 
 /** What HTTP and its WebSocket speak, apart from the operations. Times are milliseconds since 1970. */
 
@@ -76,34 +77,18 @@ export interface HistoryPage {
   readonly more: boolean;
 }
 
-/** One thing that happened in a session. */
-export interface HistoryItem {
+/** One thing that happened in a session. `text` has at most 20,000 characters; images are at `/api/media/<hash>`. */
+export interface HistoryItem extends SessionItem {
   /** Unique within its session; one entry of the tape may be several items. */
   readonly id: string;
   /** The entry of the tape, for `before`, `after` and `/entries/<entry>`. */
   readonly entry: string;
   readonly turn: string | null;
   readonly at: number;
-  /**
-   * `call`: a tool was called, `text` has its arguments as JSON. `result`: what it returned. `mark`: the conversation was
-   * started anew or summarised, or a turn did not end with an answer.
-   */
-  readonly kind: 'user' | 'assistant' | 'reasoning' | 'call' | 'result' | 'mark';
-  /** At most 20,000 characters. */
-  readonly text: string;
   /** The text is longer; `/entries/<entry>` has all of it. */
   readonly cut?: true;
-  /** Of the tool. */
-  readonly name?: string;
-  /** Joins a call and its result. */
-  readonly callId?: string;
-  readonly isError?: true;
   /** `/undo` or `/retry` took its turn back: the model no longer reads it. */
   readonly isTakenBack?: true;
-  /** Hashes, for `/api/media/<hash>`. */
-  readonly images?: readonly string[];
-  /** Inbound messages that a `user` item answers to, as `Row.id`. */
-  readonly sources?: readonly string[];
   /** Of the turn, on the last item of it. */
   readonly usage?: HistoryUsage;
 }

@@ -8,7 +8,7 @@ import { inboxDrop, inboxList, inboxRetry, outboxDrop, outboxList, outboxRetry }
 import { memoryFacts, memoryForget, memoryLog, memoryRestore, memoryShow } from './memory.ts';
 import type { AnswerOf, ParamsOf } from './operation.ts';
 import { pairApprove, pairList, pairRemove } from './people.ts';
-import { prompt, sessionsDelete, sessionsExport, sessionsList, sessionsSearch } from './sessions.ts';
+import { prompt, sessionsDelete, sessionsExport, sessionsList, sessionsRead, sessionsSearch } from './sessions.ts';
 import { skillsInstall, skillsList, skillsRemove, skillsSet } from './skills.ts';
 import { commands, configReload, info, pageLink, pluginsList } from './system.ts';
 import { toolRun, toolsList } from './tools.ts';
@@ -20,6 +20,7 @@ import { usage, usageSeries } from './usage.ts';
 export const OPERATIONS = [
   sessionsList,
   sessionsExport,
+  sessionsRead,
   sessionsSearch,
   sessionsDelete,
   prompt,

@@ -5,7 +5,7 @@ import type { App } from '../../app.ts';
 import { searchByQuestion } from '../../memory/time/search-by-question.ts';
 import { exportSession } from '../../session/session-export.ts';
 import { SessionIndex } from '../../session/session-index.ts';
-import { unknownSession } from '../../session/session-log.ts';
+import { readSession, sessionEvent, unknownSession } from '../../session/session-log.ts';
 import { tapeName } from '../../session/tape-name.ts';
 import { ifThere } from '../../storage/files.ts';
 import { assistantCommand } from '../../util/assistant-command.ts';
@@ -71,13 +71,25 @@ export const sessionsExport = operation({
     text: z.string(),
   }),
   run: async ({ paths, config }, { session: key, format }) => {
-    const tape = await ifThere(stat(join(paths.sessions, tapeName(key))));
-    if (tape !== undefined && tape.size > MOST_EXPORT_BYTES) throw tooLarge(key);
+    await mustFit(paths.sessions, key);
     const { timezone } = config.agent;
     return {
       name: `${tapeName(key).replace(/\.jsonl$/u, '')}.${format}`,
       text: await exportSession(paths.sessions, { session: key, format, timezone }),
     };
+  },
+});
+
+export const sessionsRead = operation({
+  name: 'sessionsRead',
+  about:
+    'Returns what happened in a conversation, oldest first; `session-unknown` if there is none, `session-too-large` if its file has more than 50 MB.',
+  changes: null,
+  input: z.object({ session }),
+  output: listOf(sessionEvent),
+  run: async ({ paths }, { session: key }) => {
+    await mustFit(paths.sessions, key);
+    return await readSession(paths.sessions, key);
   },
 });
 
@@ -196,9 +208,11 @@ export const prompt = operation({
   },
 });
 
-function tooLarge(key: string): AppError {
+async function mustFit(folder: string, key: string): Promise<void> {
+  const tape = await ifThere(stat(join(folder, tapeName(key))));
+  if (tape === undefined || tape.size <= MOST_EXPORT_BYTES) return;
   const command = assistantCommand(`sessions export ${shellWord(key)}`);
-  return new AppError(
+  throw new AppError(
     'session-too-large',
     `The conversation is larger than 50 MB. Export it in a terminal: ${command} > conversation.md`,
   );

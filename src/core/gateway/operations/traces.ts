@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { receiptOf } from '../../agent/receipt/receipt.ts';
 import { entriesOfTurn } from '../../assistant/why.ts';
 import { unknownTurn, type TurnRecord } from '../../journal/turn-records.ts';
-import { type CallRecord, type EntryOf, saidIn, type TapeEntry } from '../../session/entry.ts';
+import { type CallRecord, saidIn } from '../../session/entry.ts';
+import { turnOf, type TapeTurn, type TurnStep } from '../../session/turns.ts';
 import { cut } from '../../util/text.ts';
 import { listOf, operation } from './operation.ts';
 import { turnChange, turnChanges } from './turn-changes.ts';
@@ -131,9 +132,9 @@ export const turnsTrace = operation({
     const { turnRecords } = app.journal;
     const record = turn === undefined ? turnRecords.newest(1)[0] : turnRecords.find(turn);
     if (record === undefined) throw unknownTurn(turn);
-    const entries = await entriesOfTurn(app.paths.sessions, record);
-    const did = receiptOf(entries);
-    return { ...traceOf(record, entries), did, changes: await turnChanges(record, did, app) };
+    const folded = turnOf(await entriesOfTurn(app.paths.sessions, record));
+    const did = receiptOf(folded);
+    return { ...traceOf(record, folded), did, changes: await turnChanges(record, did, app) };
   },
 });
 
@@ -141,9 +142,8 @@ function factsOf({ id, session, startedAt, outcome }: TurnRecord): z.input<typeo
   return { turn: id, session, startedAt, outcome };
 }
 
-function traceOf(record: TurnRecord, entries: readonly TapeEntry[]): Omit<TurnTrace, 'did' | 'changes'> {
-  const start = entries.find((entry) => entry.kind === 'turn-start');
-  const end = entries.findLast((entry) => entry.kind === 'turn-end');
+function traceOf(record: TurnRecord, turn: TapeTurn): Omit<TurnTrace, 'did' | 'changes'> {
+  const { start, end } = turn;
   return {
     ...factsOf(record),
     origin: start?.origin ?? '',
@@ -153,64 +153,54 @@ function traceOf(record: TurnRecord, entries: readonly TapeEntry[]): Omit<TurnTr
     tokens: end === undefined ? null : tokensOf(end.usage),
     costUsd: end?.costUsd ?? null,
     unfinished: end?.unfinished ?? null,
-    steps: stepsOf(entries),
+    steps: stepsOf(turn),
   };
 }
 
-function stepsOf(entries: readonly TapeEntry[]): readonly TraceStep[] {
-  const steps: TraceStep[] = [];
-  let before = entries[0]?.at ?? 0;
-  let call: CallRecord | undefined;
-  for (const entry of entries) {
-    const when = { at: entry.at, tookMs: Math.max(0, entry.at - before) };
-    if (entry.kind === 'note' && entry.call !== undefined) {
-      // A call that failed for good has no message behind its note.
-      if (call !== undefined) steps.push({ ...when, ...failedCall(call) });
-      ({ call } = entry);
-    } else if (entry.kind === 'message') {
-      steps.push({ ...when, ...stepOf(entry, call) });
-      if (entry.role === 'assistant') call = undefined;
-    } else continue;
-    before = entry.at;
-  }
-  if (call !== undefined) steps.push({ at: before, tookMs: 0, ...failedCall(call) });
-  return steps;
+function stepsOf({ start, steps }: TapeTurn): readonly TraceStep[] {
+  let before = start?.at ?? steps[0]?.at ?? 0;
+  return steps.map((step) => {
+    const { at } = step;
+    const tookMs = Math.max(0, at - before);
+    before = at;
+    return { at, tookMs, ...factsOfStep(step) };
+  });
 }
 
-type Step = DistributiveOmit<TraceStep, 'at' | 'tookMs'>;
+type StepFacts = DistributiveOmit<TraceStep, 'at' | 'tookMs'>;
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-function stepOf(entry: EntryOf<'message'>, call: CallRecord | undefined): Step {
-  switch (entry.role) {
-    case 'user':
-      return { kind: 'message', text: cut(saidIn(entry), LONGEST_TEXT) };
+function factsOfStep(step: TurnStep): StepFacts {
+  switch (step.kind) {
+    case 'message':
+      return { kind: 'message', text: cut(saidIn(step.entry), LONGEST_TEXT) };
     case 'tool': {
-      const { callId, name, output, isError, approved = false } = entry;
+      const { callId, name, output, isError, approved = false } = step.entry;
       const { length: characters } = output;
       return { kind: 'tool', callId, name, isError, approved, characters, output: cut(output, LONGEST_TEXT) };
     }
-    case 'assistant':
+    case 'model': {
+      const { note, answer } = step;
+      const asked =
+        answer === undefined ? [] : [{ model: `${answer.provider}/${answer.model}`, bytes: 0, failed: null }];
       return {
         kind: 'model',
-        attempts: attemptsOf(call) ?? [{ model: `${entry.provider}/${entry.model}`, bytes: 0, failed: null }],
-        tokens: entry.usage === null ? null : tokensOf(entry.usage),
-        stopReason: entry.stopReason,
-        text: cut(saidIn(entry), LONGEST_TEXT),
-        calls: entry.content.flatMap((part) =>
+        attempts: note === undefined ? asked : attemptsOf(note.call),
+        tokens: answer?.usage ? tokensOf(answer.usage) : null,
+        stopReason: answer?.stopReason ?? null,
+        text: answer === undefined ? '' : cut(saidIn(answer), LONGEST_TEXT),
+        calls: (answer?.content ?? []).flatMap((part) =>
           part.type === 'tool-call'
             ? [{ callId: part.callId, name: part.name, arguments: cut(part.arguments, LONGEST_TEXT) }]
             : [],
         ),
       };
+    }
   }
 }
 
-function failedCall(call: CallRecord): Step {
-  return { kind: 'model', attempts: attemptsOf(call) ?? [], tokens: null, stopReason: null, text: '', calls: [] };
-}
-
-function attemptsOf(call: CallRecord | undefined): Extract<TraceStep, { kind: 'model' }>['attempts'] | undefined {
-  return call?.attempts.map(({ provider, model, bytes, failed }) => ({
+function attemptsOf({ attempts }: CallRecord): Extract<TraceStep, { kind: 'model' }>['attempts'] {
+  return attempts.map(({ provider, model, bytes, failed }) => ({
     model: `${provider}/${model}`,
     bytes,
     failed: failed === undefined ? null : `${failed.kind}${statusOf(failed)}: ${failed.reason}`,

@@ -1,4 +1,4 @@
-import type { MessageEntry } from '../../session/entry.ts';
+import type { MessageEntry, UserEntry } from '../../session/entry.ts';
 import { closingText } from '../../session/history.ts';
 import { cut, cutStart, oneLine, plural } from '../../util/text.ts';
 import type { HistoryEntry } from '../files/history-file.ts';
@@ -53,8 +53,6 @@ function requestOf(turn: TurnSpan, limit: number): string {
   const entry = turn.entries.find((known) => known.kind === 'message' && known.role === 'user');
   return entry?.kind === 'message' && entry.role === 'user' ? oneLine(wordsOf(entry), limit) : '';
 }
-
-type UserEntry = Extract<MessageEntry, { role: 'user' }>;
 
 function linesOf(entry: MessageEntry, limit: number): readonly string[] {
   const mark = entry.untrusted === true ? ' (not trusted)' : '';
