@@ -77,7 +77,7 @@ export async function tryModel(trial: Trial): Promise<TrialResult> {
   return { ok: false, why: `${provider} ended without an answer.`, wrong: 'other' };
 }
 
-function troubleOf({ kind, status, message }: ModelError, { provider, model, apiKey }: Trial) {
+function troubleOf({ kind, status, missing, message }: ModelError, { provider, model, apiKey }: Trial) {
   const code = status === undefined ? '' : ` (${status})`;
   if (kind === 'auth' && status === 403) {
     return { why: `This key may not use the model "${model}" of ${provider}${code}.`, wrong: 'model' as const };
@@ -86,8 +86,8 @@ function troubleOf({ kind, status, message }: ModelError, { provider, model, api
     const why = apiKey === null ? `${provider} asks for an API key${code}.` : `${provider} refused the API key${code}.`;
     return { why, wrong: 'key' as const };
   }
-  if (/does not know the model/u.test(message)) {
-    const [pull = ''] = / Get it with: .+$/u.exec(message) ?? [];
+  if (missing !== undefined) {
+    const pull = missing.pull === null ? '' : ` Get it with: ${missing.pull}`;
     return { why: `${provider} does not know the model "${model}"${code}.${pull}`, wrong: 'model' as const };
   }
   if (/(?:does not|doesn't|not) support(?:ed)? (?:tools|function)/iu.test(message)) {

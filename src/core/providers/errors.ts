@@ -175,6 +175,7 @@ function classifyAnswer(facts: ErrorFacts, context: ErrorContext): ModelError {
     ...(status === undefined ? {} : { status }),
     ...(kind === 'auth' && isRefusedKey(facts) ? { setting: keySetting(context) } : {}),
     ...(about !== undefined && (isLoading || ABOUT_REQUEST.has(kind)) ? { about } : {}),
+    ...(isMissing(kind, facts) ? { missing: { pull: context.hints?.pull(context.model) ?? null } } : {}),
     ...(kind === 'context-overflow' && facts.window !== undefined ? { window: facts.window } : {}),
     ...(facts.detail === '' ? {} : { said: withoutSecrets(facts.detail, context) }),
     message: withoutSecrets(describe(kind, facts, context), context),
@@ -208,6 +209,12 @@ function imageTrouble({ effectiveStatus, haystack }: ErrorFacts): 'images' | 'im
 function isOfModel(facts: ErrorFacts): boolean {
   const { template, outOfMemory, notLoadable } = PHRASES;
   return isUnknownModel(facts) || [template, outOfMemory, notLoadable].some((phrase) => phrase.test(facts.haystack));
+}
+
+/** Whether the provider doesn't have the model; whether it could be loaded is another question. */
+function isMissing(kind: ModelErrorKind, facts: ErrorFacts): boolean {
+  const isUnloaded = PHRASES.outOfMemory.test(facts.haystack) || PHRASES.notLoadable.test(facts.haystack);
+  return kind === 'bad-request' && !isUnloaded && isUnknownModel(facts);
 }
 
 function isUnknownModel({ effectiveStatus, haystack }: ErrorFacts): boolean {

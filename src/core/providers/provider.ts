@@ -155,6 +155,8 @@ export interface ModelError {
    * loading the model.
    */
   readonly about?: 'images' | 'image' | 'model' | 'loading';
+  /** The provider doesn't have the model. `pull`: the command that gets it; null: none is known. */
+  readonly missing?: { readonly pull: string | null };
   /** The server's own words on one line, without secrets; shown through `literal`. */
   readonly said?: string;
   /** Of a `context-overflow`: the model's window, tokens, where the server names it, and what it counted in the request. */
