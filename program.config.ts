@@ -13,13 +13,14 @@ import { EXTENSIONS } from './src/extensions/index.ts';
 
 const ROOT = import.meta.dirname;
 
-/** Threads and child processes of their own. */
+/** Threads, child processes of their own, and what is required without an import. */
 const WORKERS = [
   'src/core/storage/checkpoint-worker.ts',
   'src/core/memory/search/search-worker.ts',
   'src/extensions/files/documents/document-child.ts',
   'src/extensions/files/search/find-worker.ts',
   'src/cli/complete.ts',
+  'src/core/tools/zod3-schema.ts',
   // Those of extensions.
   ...globSync('src/extensions/*/*-{child,worker}.ts', { cwd: ROOT }),
 ];
@@ -31,11 +32,24 @@ const OPTIONAL = new Set(['bufferutil', 'pg-native', 'supports-color', 'utf-8-va
 const TOGETHER: Readonly<Record<string, readonly string[]>> = {
   main: ['src/main.ts'],
   command: [
+    'src/core/storage/append-file.ts',
+    'src/core/storage/log-file.ts',
+    'src/core/storage/read-lines.ts',
+    'src/core/util/backoff.ts',
+    'src/core/util/bare-json.ts',
+    'src/core/util/version-line.ts',
+    'src/core/util/wake.ts',
     'src/cli/assistant/status.ts',
     'src/cli/config.ts',
     'src/core/gateway/control-client.ts',
     'src/core/gateway/control.ts',
     'src/core/start/home-at-rest.ts',
+  ],
+  // A chat in the terminal needs it too.
+  text: [
+    'src/core/channels/markup/parser.ts',
+    'src/core/channels/markup/inline.ts',
+    'src/core/security/redact/redact.ts',
   ],
   start: [
     'src/app.ts',

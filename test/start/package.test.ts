@@ -197,6 +197,29 @@ describe('the installed package', () => {
     await expect(here.assistant('tools', 'run', 'dice', '{"sides":1}')).rejects.toThrow('sides');
   });
 
+  test('takes tools of plugins whose parameters are of zod 3', async () => {
+    await using here = await machine({ plugins: ['coin'] });
+    const plugin = join(here.home, 'plugins', 'coin');
+    for (const part of ['package.json', 'v3'])
+      await cp(join(ROOT, 'node_modules/zod', part), join(plugin, 'node_modules/zod', part), { recursive: true });
+    await writeFile(
+      join(plugin, 'package.json'),
+      JSON.stringify({ name: 'coin', version: '1.0.0', type: 'module', assistant: { plugin: './index.js' } }),
+    );
+    await writeFile(
+      join(plugin, 'index.js'),
+      `import { z } from 'zod/v3';
+       const coin = {
+         name: 'coin', description: 'Throws a coin.', effect: 'none', role: 'guest',
+         parameters: z.object({ times: z.number().int().describe('How often, for example 2.') }),
+         execute: async ({ times }) => ({ title: 'a throw', output: times + ' throws', metadata: {} }),
+       };
+       export default { name: 'coin', tools: [coin] };`,
+    );
+    const result = JSON.parse(await here.assistant('tools', 'run', 'coin', '{"times":2}')) as unknown;
+    expect(result).toMatchObject({ decision: 'allow', result: { output: '2 throws' } });
+  });
+
   test('is what `npm i assistantd` gives to a program of the examples', async () => {
     await using here = await machine();
     const project = join(here.home, 'project');

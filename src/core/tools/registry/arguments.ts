@@ -36,8 +36,9 @@ export function parseArguments(schema: z.ZodObject, text: string): ParsedArgumen
 
 function fitted(schema: z.ZodObject, given: object): ParsedArguments {
   const asGiven = schema.safeParse(given);
-  // A tool of an MCP server may take fields that its schema doesn't name.
-  if (asGiven.success && schema.def.catchall !== undefined) return { ok: true, params: asGiven.data };
+  // A tool of an MCP server may take fields that its schema doesn't name. Schemas of zod 3 have no `def`.
+  const { def }: Partial<z.ZodObject> = schema;
+  if (asGiven.success && def?.catchall !== undefined) return { ok: true, params: asGiven.data };
   const named = withOwnNames(schema, Object.fromEntries(Object.entries(given)));
   const first = schema.safeParse(named);
   if (first.success) return { ok: true, params: first.data };
