@@ -11,3 +11,4 @@ export { systemClock } from './util/clock.ts';
 export { AppError, errorMessage } from './util/errors.ts';
 export { CONTROLS, looksBinary } from './util/file-ending.ts';
 export { cut, cutStart, oneLine, plural } from './util/text.ts';
+export { runnableFile } from './util/runnable-file.ts';

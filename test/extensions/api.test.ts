@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<string, string>> = {
     'ensureDirectory fileStampOf ifThere quarantine readIfExists replaceDurable ReplaceOptions syncDirectory watchFile',
   'api-memory.ts': 'fileStamp fileText knownOf PromptLayerSource recordKey searchByQuestion seesPrivate shortened',
   'api-paths.ts':
-    'AppError CONTROLS cut cutStart decidePath decodeText encodeText errorMessage harmless imageType Inside looksBinary MOST_IMAGE_BYTES oneLine openEntry PathGuard PathRules pin Pinned plural refused SYNC_CALLS systemClock TextFormat within',
+    'AppError CONTROLS cut cutStart decidePath decodeText encodeText errorMessage harmless imageType Inside looksBinary MOST_IMAGE_BYTES oneLine openEntry PathGuard PathRules pin Pinned plural refused runnableFile SYNC_CALLS systemClock TextFormat within',
   'api-providers.ts':
     'argumentsObject argumentsText AskedWindow AssistantPart brokenStream clientsFor configuredWindow countText createWatchedFetch DeadlineError deadlinesOf DONE EMPTY_ANSWER endpointFetch EndpointOptions ErrorContext Exchange failureIn Fetch forThinking imagesOf isJson isLengthReason isLocalAddress isRefusalReason laterUsage legalArguments malformedAnswer ModelError ModelEvent ModelMessage ModelRequest ModelResponse ModelToolCall nameErrors noUsage openProvider outputText perExchange perObject presetOf Provider providerAddressOf ProviderConfig questionsTo Quirks readablePart readUsage ReasoningPart rootOf sdkProvider sdkTimeout serverId StopReason streamCall systemMessage tokensOfText ToolChoice ToolMessage ToolSpec Usage UserPart Vendor VendorPlace versionIn WindowQuestion WireBody wireJson wireName WireRequest wireRequest withImagesRead withQuirks withTextCalls',
   'api-proxy.ts': 'startGuardedProxy',

@@ -327,8 +327,8 @@ function asSettings(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * What is wrong, with the command that mends it, if other users of this machine may change the configuration file, or may read it
- * while it holds a key. `written`: the settings of the file with references unresolved.
+ * A finding, with the command that fixes it, if other users of this machine can change the configuration file, or can read it while it
+ * holds a key. `written`: the settings of the file with references unresolved.
  */
 async function openToOthers(path: string, written: unknown): Promise<readonly Finding[]> {
   // Windows has no such modes.

@@ -30,7 +30,7 @@ export interface Check {
   readonly live?: true;
   /** Whether there is what it looks at; where not, it is not even told that it was skipped. @default always */
   readonly only?: (scene: Scene) => boolean;
-  /** One finding for each thing of this kind, such as each channel; none where there is no such thing. */
+  /** Returns one finding per thing, such as one per channel; an empty list if there are none. */
   readonly run: (scene: Scene, signal: AbortSignal) => Promise<readonly Found[]> | readonly Found[];
 }
 
@@ -44,7 +44,7 @@ export function checksOn(subject: Subject, rows: readonly Row[]): readonly Check
   return rows.map(([id, about, run, more]) => ({ id, subject, about, run, ...more }));
 }
 
-/** What is known of this. */
+/** The known findings with this id. */
 export function knownOf(known: readonly Finding[], id: string): readonly Finding[] {
   return known.filter((finding) => finding.id === id);
 }

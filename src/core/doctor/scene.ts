@@ -8,7 +8,7 @@ import type { Finding, Found } from '../util/finding.ts';
 import type { Random } from '../util/random.ts';
 import type { Check } from './check.ts';
 
-/** What the database does not have yet: commits, and since when (ms since 1970); null: nothing waits. */
+/** Commits that the database does not have yet, and since when (ms since 1970), or null if none are missing. */
 export interface Behind {
   readonly commits: number;
   readonly since: number | null;
@@ -50,10 +50,10 @@ export interface InstalledService {
     readonly running: boolean;
     readonly state: string;
     readonly enabled: boolean;
-    /** Whether it continues after its user logs out; null: that does not matter here. */
+    /** Whether it keeps running after its user logs out, or null where logging out does not end it. */
     readonly linger: boolean | null;
   }>;
-  /** The variables that it gives to the assistant; null: this person may not read them. */
+  /** The variables that it gives to the assistant, or null if this person may not read them. */
   readonly variables: Environment | null;
   /** A command of this service as this person can type it. */
   readonly command: (act: string) => string;
@@ -61,7 +61,7 @@ export interface InstalledService {
 
 /** A process that has a home, as far as that can be seen without touching its lock. */
 export interface Holder {
-  /** Null: the system does not say. */
+  /** Null if the system does not tell. */
   readonly pid: number | null;
 }
 
@@ -82,19 +82,19 @@ export interface Scene {
   readonly version: string;
   /** The folder is that of a machine with many homes, and has none itself. */
   readonly isMachine: boolean;
-  /** Null: it cannot be read, see `configTroubles`. */
+  /** Null if the configuration cannot be read: `configTroubles` says why. */
   readonly loaded: LoadedConfig | null;
   /** What the assistant cannot run with. */
   readonly configTroubles: readonly Found[];
   readonly gateway: RunningGateway | null;
   /** What the running gateway says that the person should know; where none runs, what it would say of the configuration. */
   readonly known: readonly Finding[];
-  /** Who has the home; null: no one. */
+  /** The process that holds the home's lock, or null if none does. */
   readonly holder: Holder | null;
-  /** Null: there is none, or it cannot be read, see `journalTrouble`. */
+  /** Null if there is none or it cannot be read: `journalTrouble` says why. */
   readonly journal: JournalReader | null;
   readonly journalTrouble: string | null;
-  /** Null: none is installed for this home. */
+  /** Null if none is installed for this home. */
   readonly service: InstalledService | null;
   /** A command of this assistant as this person can type it, for this home. */
   readonly command: (words: string) => string;

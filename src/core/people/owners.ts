@@ -18,7 +18,7 @@ type Looked = Pick<LoadedConfig, 'config' | 'program'>;
 
 const EVERYBODY = '*';
 
-/** The faults in `allowFrom` and `owners` of the enabled channels: entries that let no one in, and that there is no owner. */
+/** Enabled channels whose `allowFrom` or `owners` has entries that let no one in, or that have no owner. */
 export function peopleFindings(looked: Looked, people: PairedPeople, configPath: string): readonly Finding[] {
   return Object.entries(enabledChannels(looked)).flatMap(([channel, settings]) =>
     [nameFinding(looked, channel, settings), ownerFinding(channel, { ...looked, people, configPath })].filter(

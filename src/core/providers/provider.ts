@@ -155,7 +155,7 @@ export interface ModelError {
    * loading the model.
    */
   readonly about?: 'images' | 'image' | 'model' | 'loading';
-  /** The provider doesn't have the model. `pull`: the command that gets it; null: none is known. */
+  /** Set if the provider doesn't have the model. `pull` is the command that downloads it, or null if none is known. */
   readonly missing?: { readonly pull: string | null };
   /** The server's own words on one line, without secrets; shown through `literal`. */
   readonly said?: string;

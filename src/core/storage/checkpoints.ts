@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import { DatabaseWatch } from './database-watch.ts';
+import { runnableFile } from '../util/runnable-file.ts';
 
 /** Estimated pages that a commit adds to the log, and pages for each row that it changes. */
 const PAGES_OF_COMMIT = 4;
@@ -119,7 +118,9 @@ export class Checkpoints {
   }
 
   #start(): Worker {
-    const worker = new Worker(workerFile(), { workerData: { path: this.#path } });
+    const worker = new Worker(runnableFile(new URL('./checkpoint-worker.ts', import.meta.url)), {
+      workerData: { path: this.#path },
+    });
     worker.unref();
     // A late answer of a thread that was given up is ignored.
     worker.on('message', (done: CheckpointDone) => {
@@ -165,10 +166,4 @@ export class Checkpoints {
     this.#pause = undefined;
     this.#options.resume();
   }
-}
-
-/** The `.ts` file when run from source, the bundled `.js` file in the published package. */
-function workerFile(): string {
-  const source = fileURLToPath(new URL('checkpoint-worker.ts', import.meta.url));
-  return existsSync(source) ? source : fileURLToPath(new URL('checkpoint-worker.js', import.meta.url));
 }

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import type * as z3 from 'zod/v3';
 import type * as zod3 from './zod3-schema.ts';
 import { AppError } from '../util/errors.ts';
+import { runnableFile } from '../util/runnable-file.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -42,9 +41,7 @@ function convert(schema: z.ZodObject | z3.AnyZodObject): JsonObject {
 
 /** The converter for zod 3, loaded when a plugin first needs it. */
 function bridge(): typeof zod3 {
-  const source = fileURLToPath(new URL('./zod3-schema.ts', import.meta.url));
-  const file = existsSync(source) ? source : fileURLToPath(new URL('./zod3-schema.js', import.meta.url));
-  return createRequire(import.meta.url)(file);
+  return createRequire(import.meta.url)(runnableFile(new URL('./zod3-schema.ts', import.meta.url)));
 }
 
 function isZod4(schema: z.ZodObject | z3.AnyZodObject): schema is z.ZodObject {

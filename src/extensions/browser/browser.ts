@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   ByteLines,
   runEnclosed,
@@ -23,6 +21,7 @@ import {
   z,
 } from '../../core/api.ts';
 import { ensureDirectory } from '../../core/api-files.ts';
+import { runnableFile } from '../../core/api-paths.ts';
 import type { ToolContext } from '../../core/api-tools.ts';
 import { LIMITS, type PageRequest } from './pages.ts';
 import type { BrowserProgram } from './program.ts';
@@ -137,7 +136,7 @@ export class Browser {
         onRefused: (sentence) => gate.refused(sentence),
       }),
     );
-    const file = childFile();
+    const file = runnableFile(new URL('./browser-child.ts', import.meta.url));
     const [node, library, executable] = await Promise.all([
       realpath(process.execPath),
       realpath(program.library),
@@ -243,10 +242,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** The program of the child: in the published package the bundle of that name. */
-function childFile(): string {
-  const source = fileURLToPath(new URL('./browser-child.ts', import.meta.url));
-  return existsSync(source) ? source : source.replace(/\.ts$/u, '.js');
 }

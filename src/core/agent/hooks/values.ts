@@ -83,7 +83,7 @@ function decisionAbout(value: z.ZodType): z.ZodType {
   );
 }
 
-/** The form of a hook's answer, by stage. `undefined` is always allowed. Null: it has no answer that is looked at here. */
+/** Schema of a hook's answer, by stage. `undefined` is always allowed; null stands for an answer that is not checked here. */
 const VALUES = {
   session: key,
   admit: decisionAbout(inbound),

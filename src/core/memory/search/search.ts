@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError, errorMessage } from '../../util/errors.ts';
@@ -6,6 +5,7 @@ import type { Logger } from '../../util/log.ts';
 import { Meaning, type Embedder, type MeaningState } from '../meaning/meaning.ts';
 import type { Retriever, SearchFiles, MemoryHit, SearchQuery } from './retriever.ts';
 import type { WorkerAnswer, WorkerResults, WorkerTask, WorkerTasks } from './search-worker.ts';
+import { runnableFile } from '../../util/runnable-file.ts';
 
 export interface MemorySearchOptions extends SearchFiles {
   readonly clock: Clock;
@@ -132,7 +132,7 @@ export class MemorySearch implements Retriever, AsyncDisposable {
   #start(): Running {
     const { sessions, workspace, database, timezone = null } = this.#options;
     const setup: SearchFiles = { sessions, workspace, database, timezone };
-    const worker = new Worker(workerFile(), { workerData: setup });
+    const worker = new Worker(runnableFile(new URL('./search-worker.ts', import.meta.url)), { workerData: setup });
     // A process that has nothing else to do does not wait for it.
     worker.unref();
     const waiting: Running['waiting'] = new Map();
@@ -155,10 +155,4 @@ export class MemorySearch implements Retriever, AsyncDisposable {
     worker.on('exit', () => lose('its thread ended'));
     return running;
   }
-}
-
-/** From source a TypeScript file; in the published package the bundle beside this one. */
-function workerFile(): URL {
-  const source = new URL('./search-worker.ts', import.meta.url);
-  return existsSync(source) ? source : new URL('./search-worker.js', import.meta.url);
 }

@@ -8,6 +8,7 @@ import type { Sandbox } from '../../security/enclosure/sandbox.ts';
 import { deadline, raceAbort, type Clock } from '../../util/clock.ts';
 import { AppError } from '../../util/errors.ts';
 import { Slots } from '../../util/slots.ts';
+import { runnableFile } from '../../util/runnable-file.ts';
 
 /** What a child process is asked to make text of. */
 export interface ReadRequest<Facts> {
@@ -145,8 +146,8 @@ export function createReader(
 
 /** Node with a program of ours, and what it has to see of the disk for that. */
 function nodeCommand(file: URL): { readonly command: readonly string[]; readonly mounts: readonly Mount[] } {
-  const isSource = existsSync(file);
-  const program = fileURLToPath(isSource ? file : new URL(file.href.replace(/\.ts$/u, '.js')));
+  const program = runnableFile(file);
+  const isSource = program.endsWith('.ts');
   // The package; a source has the packages that it needs beside it, or somewhere else behind a link.
   const folder = fileURLToPath(new URL(isSource ? '../../../../' : '../', import.meta.url));
   const packages = `${folder}node_modules`;

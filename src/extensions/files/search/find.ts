@@ -1,8 +1,6 @@
 import { on } from 'node:events';
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { AppError } from '../../../core/api-paths.ts';
+import { AppError, runnableFile } from '../../../core/api-paths.ts';
 import { type Clock, deadline, Slots } from '../../../core/api.ts';
 import type { SearchParams } from './search.ts';
 import type { WalkBase } from './walk.ts';
@@ -67,9 +65,7 @@ export function createFindFiles({ clock, timeoutMs = LIMIT_MS }: { clock: Clock;
 /** The thread ends with its task, or when the signal aborts, wherever it is. */
 async function inThread(task: SearchTask, { signal, progress }: FindOptions): Promise<FoundFiles> {
   signal.throwIfAborted();
-  const source = new URL('./find-worker.ts', import.meta.url);
-  // In the published package it is a bundle of that name.
-  const file = existsSync(fileURLToPath(source)) ? source : new URL(source.href.replace(/\.ts$/u, '.js'));
+  const file = runnableFile(new URL('./find-worker.ts', import.meta.url));
   const worker = new Worker(file, { workerData: task, resourceLimits: LIMITS, env: {}, stdout: true, stderr: true });
   // One that runs out of memory while it is ended says so when nobody waits for its messages any more.
   worker.on('error', () => {});
